@@ -1,0 +1,89 @@
+"""The kinds of objects that the simulated cluster serves."""
+
+from dataclasses import dataclass
+
+VOLCANO_BATCH = "batch.volcano.sh"
+VOLCANO_SCHEDULING = "scheduling.volcano.sh"
+VOLCANO_BUS = "bus.volcano.sh"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One resource type of the API: where it lives in the paths and what it allows.
+
+    `subresources` names those that have their own path below an object, for example `status`.
+    Volcano's PodGroup has none: its status is written with the object (volcano-facts 1.1).
+    """
+
+    group: str
+    version: str
+    plural: str
+    name: str
+    namespaced: bool = True
+    short_names: tuple[str, ...] = ()
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        """`v1` for the core group, else `group/version`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+_STATUS = frozenset({"status"})
+
+NAMESPACE = Kind(
+    "", "v1", "namespaces", "Namespace", namespaced=False, short_names=("ns",), subresources=_STATUS
+)
+NODE = Kind("", "v1", "nodes", "Node", namespaced=False, short_names=("no",), subresources=_STATUS)
+POD = Kind(
+    "",
+    "v1",
+    "pods",
+    "Pod",
+    short_names=("po",),
+    subresources=frozenset({"status", "binding", "log", "eviction"}),
+)
+EVENT = Kind("", "v1", "events", "Event", short_names=("ev",))
+SERVICE = Kind("", "v1", "services", "Service", short_names=("svc",), subresources=_STATUS)
+CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap", short_names=("cm",))
+SECRET = Kind("", "v1", "secrets", "Secret")
+RESOURCE_QUOTA = Kind(
+    "", "v1", "resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS
+)
+PRIORITY_CLASS = Kind(
+    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)
+)
+LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", short_names=("deploy",), subresources=_STATUS)
+JOB = Kind(VOLCANO_BATCH, "v1alpha1", "jobs", "Job", short_names=("vcjob", "vj"), subresources=_STATUS)
+POD_GROUP = Kind(
+    VOLCANO_SCHEDULING, "v1beta1", "podgroups", "PodGroup", short_names=("pg", "podgroup-v1beta1")
+)
+QUEUE = Kind(
+    VOLCANO_SCHEDULING,
+    "v1beta1",
+    "queues",
+    "Queue",
+    namespaced=False,
+    short_names=("q", "queue-v1beta1"),
+    subresources=_STATUS,
+)
+COMMAND = Kind(VOLCANO_BUS, "v1alpha1", "commands", "Command")
+
+KINDS: tuple[Kind, ...] = (
+    NAMESPACE,
+    NODE,
+    POD,
+    EVENT,
+    SERVICE,
+    CONFIG_MAP,
+    SECRET,
+    RESOURCE_QUOTA,
+    PRIORITY_CLASS,
+    LEASE,
+    DEPLOYMENT,
+    JOB,
+    POD_GROUP,
+    QUEUE,
+    COMMAND,
+)
