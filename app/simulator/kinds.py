@@ -31,9 +31,7 @@ class Kind:
 
 _STATUS = frozenset({"status"})
 
-NAMESPACE = Kind(
-    "", "v1", "namespaces", "Namespace", namespaced=False, short_names=("ns",), subresources=_STATUS
-)
+NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False, short_names=("ns",), subresources=_STATUS)
 NODE = Kind("", "v1", "nodes", "Node", namespaced=False, short_names=("no",), subresources=_STATUS)
 POD = Kind(
     "",
@@ -47,18 +45,14 @@ EVENT = Kind("", "v1", "events", "Event", short_names=("ev",))
 SERVICE = Kind("", "v1", "services", "Service", short_names=("svc",), subresources=_STATUS)
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap", short_names=("cm",))
 SECRET = Kind("", "v1", "secrets", "Secret")
-RESOURCE_QUOTA = Kind(
-    "", "v1", "resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS
-)
+RESOURCE_QUOTA = Kind("", "v1", "resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS)
 PRIORITY_CLASS = Kind(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)
 )
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", short_names=("deploy",), subresources=_STATUS)
 JOB = Kind(VOLCANO_BATCH, "v1alpha1", "jobs", "Job", short_names=("vcjob", "vj"), subresources=_STATUS)
-POD_GROUP = Kind(
-    VOLCANO_SCHEDULING, "v1beta1", "podgroups", "PodGroup", short_names=("pg", "podgroup-v1beta1")
-)
+POD_GROUP = Kind(VOLCANO_SCHEDULING, "v1beta1", "podgroups", "PodGroup", short_names=("pg", "podgroup-v1beta1"))
 QUEUE = Kind(
     VOLCANO_SCHEDULING,
     "v1beta1",

@@ -1,7 +1,7 @@
 """What Volcano's part and the nodes need of an API server.
 
-The simulated cluster implements `Objects` in memory (`memory.py`); the same small interface can be implemented over HTTP,
-so that Volcano's part can also drive a real kube-apiserver. Nothing else of the API server may be used by them.
+The simulated cluster implements `Objects` in memory; the same small interface can be implemented over HTTP, so that
+Volcano's part can also drive a real kube-apiserver. Nothing else of the API server may be used by its users.
 """
 
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ class WatchEvent:
 
 
 class ApiError(Exception):
-    """A refusal of the API server, as its `Status` object says it (Kubernetes API conventions, "Response Status Kind")."""
+    """A refusal as its `Status` object says it (Kubernetes API conventions, "Response Status Kind")."""
 
     def __init__(self, code: int, reason: str, message: str, details: Object | None = None) -> None:
         super().__init__(message)
@@ -37,11 +37,12 @@ class ApiError(Exception):
 
 
 class Objects(Protocol):
-    """Reads and writes of objects. Every method may raise `ApiError` (404 NotFound, 409 AlreadyExists or Conflict, ...)."""
+    """Reads and writes of objects.
 
-    async def list(
-        self, kind: Kind, namespace: str | None = None, label_selector: str | None = None
-    ) -> list[Object]:
+    Every method may raise `ApiError` (404 NotFound, 409 AlreadyExists or Conflict, ...).
+    """
+
+    async def list(self, kind: Kind, namespace: str | None = None, label_selector: str | None = None) -> list[Object]:
         """All objects of a kind, in one namespace or in all."""
         ...
 
@@ -73,7 +74,10 @@ class Objects(Protocol):
         grace_period_seconds: int | None = None,
         propagation: Propagation = "Background",
     ) -> None:
-        """Delete; with `uid` as a precondition. A bound pod first gets a deletionTimestamp and goes after its grace period."""
+        """Delete, with `uid` as a precondition.
+
+        A bound pod first gets a deletionTimestamp and goes after its grace period.
+        """
         ...
 
     async def bind(self, namespace: str, pod: str, node: str) -> None:
