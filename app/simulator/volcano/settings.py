@@ -1,0 +1,18 @@
+"""How the simulated Volcano behaves where the real one has a flag, a random choice or a known bug."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class VolcanoSettings:
+    """Settings of Volcano's controllers and scheduler.
+
+    `schedule_period_seconds` is the scheduler's `--schedule-period`, in simulated seconds (divided by the clock's speed).
+    `seed` makes the choice among equal nodes repeatable; None chooses anew in each run.
+    `loses_finished_counters` keeps Volcano's bug #4616: a finished Job is killed once more, and that second status write
+    drops `succeeded`, `failed` and `taskStatusCount`.
+    """
+
+    schedule_period_seconds: float = 1.0
+    seed: int | None = None
+    loses_finished_counters: bool = True
