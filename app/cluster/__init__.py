@@ -1,0 +1,1 @@
+"""The cluster: the only package that imports kubernetes_asyncio."""

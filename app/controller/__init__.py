@@ -1,0 +1,1 @@
+"""The controller: the only writer to the cluster."""

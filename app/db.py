@@ -1,0 +1,107 @@
+"""Postgres: engine, sessions, naming convention, and which of its errors mean that it is away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import cast
+from uuid import UUID
+
+import asyncpg
+from sqlalchemy import DateTime, Table
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlmodel import SQLModel
+from uuid_utils.compat import uuid7
+
+from app.errors import Unavailable
+from app.settings import Settings
+
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+TIME = DateTime(timezone=True)
+"""Type of every time column."""
+
+Sessions = async_sessionmaker[AsyncSession]
+
+STATEMENT_TIMEOUT_MS = 30_000
+CONNECT_TIMEOUT_SECONDS = 5.0
+
+
+def create_engine(settings: Settings) -> AsyncEngine:
+    """An engine whose connections speak UTC, are checked before use, and never wait without end."""
+    return create_async_engine(
+        settings.async_database_url,
+        pool_size=settings.database_pool_size,
+        max_overflow=0,
+        pool_timeout=settings.database_pool_timeout_seconds,
+        pool_pre_ping=True,
+        connect_args={
+            "timeout": CONNECT_TIMEOUT_SECONDS,
+            "server_settings": {
+                "application_name": "pumice",
+                "timezone": "UTC",
+                "statement_timeout": str(STATEMENT_TIMEOUT_MS),
+                "jit": "off",  # our statements are short; compiling them costs more than they do
+            },
+        },
+    )
+
+
+def create_sessions(engine: AsyncEngine) -> Sessions:
+    """A maker of sessions; `sessions.begin()` is one transaction."""
+    return async_sessionmaker(engine, expire_on_commit=False)
+
+
+def table(row: type[SQLModel]) -> Table:
+    """The SQLAlchemy table behind a row class, for statements without the ORM's cost."""
+    return cast("Table", row.__table__)  # type: ignore[attr-defined]
+
+
+def now() -> datetime:
+    """The present moment, aware and in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> UUID:
+    """A UUIDv7 (RFC 9562, 5.7): ids sort by the time at which they were made."""
+    return uuid7()
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether an error means that Postgres cannot be reached or is going down, and not that a statement is wrong."""
+    if isinstance(error, (InterfaceError, OperationalError, PoolTimeoutError)):
+        return True
+    if isinstance(error, DBAPIError):
+        return error.connection_invalidated or _class_of(error) in {"08", "57", "53"} or _read_only(error)
+    return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError, TimeoutError))
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None) or "")
+
+
+def _class_of(error: DBAPIError) -> str:
+    return _sqlstate(error)[:2]
+
+
+def _read_only(error: DBAPIError) -> bool:
+    # 25006 read_only_sql_transaction: we are on a standby in the middle of a failover
+    return _sqlstate(error) == "25006"
+
+
+@contextmanager
+def away_as_unavailable() -> Iterator[None]:
+    """Turn "Postgres is away" into `Unavailable` (503); other errors pass."""
+    try:
+        yield
+    except Exception as error:
+        if is_away(error):
+            raise Unavailable("The database does not answer; try again in a few seconds.") from error
+        raise

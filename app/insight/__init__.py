@@ -1,0 +1,1 @@
+"""Views over jobs and cluster facts together."""

@@ -1,0 +1,1 @@
+"""Jobs: what a team submits, its states, its history."""

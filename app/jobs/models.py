@@ -1,0 +1,154 @@
+"""Tables about jobs. The rows face no users; `schemas.py` does."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, Integer, Text, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlmodel import Field, SQLModel
+
+from app.db import TIME
+from app.jobs.states import TERMINAL, Desired, JobState
+
+
+def _one_of(column: str, values: list[str]) -> str:
+    return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
+
+
+_ENDED = _one_of("state", sorted(TERMINAL))
+
+
+class JobRow(SQLModel, table=True):
+    """One job: what its owner wants (`desired`), what was last seen (`state`), and who works on it (`lock_*`).
+
+    The row is the outbox: `due_at` names the moment from which the controller has to act on it.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        CheckConstraint(_one_of("state", list(JobState)), name="state"),
+        CheckConstraint(_one_of("desired", list(Desired)), name="desired"),
+        CheckConstraint(f"({_ENDED}) = (ended_at IS NOT NULL)", name="terminal_has_end"),
+        CheckConstraint("(lock_token IS NULL) = (lock_expires_at IS NULL)", name="lock_whole"),
+        Index("uq_jobs_k8s_name", "k8s_namespace", "k8s_name", unique=True),
+        Index(
+            "uq_jobs_idempotency_key",
+            "team",
+            "idempotency_key",
+            unique=True,
+            postgresql_where=text("idempotency_key IS NOT NULL"),
+        ),
+        Index("uq_jobs_live_name", "team", "name", unique=True, postgresql_where=text("ended_at IS NULL")),
+        Index("ix_jobs_due_at", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+        Index(
+            "ix_jobs_held",
+            "queue",
+            text("priority_rank DESC"),
+            "id",
+            postgresql_where=text("state = 'held' AND released_at IS NULL"),
+        ),
+        Index("ix_jobs_live", "queue", "id", postgresql_where=text("ended_at IS NULL")),
+        Index(
+            "ix_jobs_in_cluster",
+            "ended_at",
+            postgresql_where=text("ended_at IS NOT NULL AND k8s_uid IS NOT NULL AND cleaned_at IS NULL"),
+        ),
+        Index("ix_jobs_team_id", "team", "id"),
+        Index("ix_jobs_team_state_id", "team", "state", "id"),
+        Index("ix_jobs_team_name_id", "team", "name", "id"),
+        Index("ix_jobs_queue_id", "queue", "id"),
+        Index("ix_jobs_state_id", "state", "id"),
+        Index("ix_jobs_submitted_by_id", "submitted_by", "id"),
+        Index("ix_jobs_labels", "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
+        {"comment": "Every job ever accepted"},
+    )
+    model_config: ClassVar = {"arbitrary_types_allowed": True}
+
+    id: UUID = Field(primary_key=True)
+    team: str = Field(sa_type=Text, foreign_key="teams.name")
+    name: str = Field(sa_type=Text)
+    queue: str = Field(sa_type=Text)
+    k8s_namespace: str = Field(sa_type=Text)
+    k8s_name: str = Field(sa_type=Text)
+    spec: dict[str, Any] = Field(sa_type=JSONB)
+    charges: dict[str, int] = Field(sa_type=JSONB, description="Whole units per extended resource, all replicas")
+    charged: bool = Field(default=True, description="Whether `charges` stand in team_usage now")
+    priority: str = Field(sa_type=Text)
+    priority_rank: int = Field(default=0, description="Place of `priority` in the operator's list, lowest first")
+    labels: dict[str, str] = Field(default_factory=dict, sa_type=JSONB)
+    submitted_by: str = Field(sa_type=Text)
+
+    desired: str = Field(default=Desired.RUN, sa_type=Text)
+    state: str = Field(default=JobState.HELD, sa_type=Text)
+    reason: str | None = Field(default=None, sa_type=Text)
+    message: str | None = Field(default=None, sa_type=Text)
+    cancel_reason: str | None = Field(default=None, sa_type=Text)
+    counts: dict[str, int] = Field(default_factory=dict, sa_type=JSONB, description="Pods by phase, of this attempt")
+
+    idempotency_key: str | None = Field(default=None, sa_type=Text)
+    request_hash: bytes | None = Field(default=None, description="SHA-256 of the canonical request")
+
+    attempt: int = Field(default=0, sa_type=Integer, description="Runs so far; 0 before the first")
+    attempted_at: datetime | None = Field(default=None, sa_type=TIME)
+    k8s_uid: str | None = Field(default=None, sa_type=Text)
+    lock_token: UUID | None = Field(default=None)
+    lock_expires_at: datetime | None = Field(default=None, sa_type=TIME)
+    due_at: datetime | None = Field(default=None, sa_type=TIME)
+
+    created_at: datetime = Field(sa_type=TIME)
+    released_at: datetime | None = Field(default=None, sa_type=TIME)
+    submitted_at: datetime | None = Field(default=None, sa_type=TIME)
+    started_at: datetime | None = Field(default=None, sa_type=TIME)
+    ended_at: datetime | None = Field(default=None, sa_type=TIME)
+    recorded_at: datetime | None = Field(
+        default=None,
+        sa_type=TIME,
+        description="When our finalizer was released, after the end was committed",
+    )
+    cleaned_at: datetime | None = Field(
+        default=None,
+        sa_type=TIME,
+        description="When the Volcano Job was seen to be gone, after the end",
+    )
+
+
+class JobEventRow(SQLModel, table=True):
+    """One thing that happened to a job; written in the transaction that made it true, never changed."""
+
+    __tablename__ = "job_events"
+    __table_args__ = (Index("ix_job_events_job_id_id", "job_id", "id"), Index("ix_job_events_team_id", "team", "id"))
+
+    id: int | None = Field(default=None, sa_type=BigInteger, primary_key=True, sa_column_args=[Identity(always=True)])
+    job_id: UUID = Field(sa_column_args=[ForeignKey("jobs.id", ondelete="CASCADE")])
+    team: str = Field(sa_type=Text)
+    at: datetime = Field(sa_type=TIME)
+    type: str = Field(sa_type=Text)
+    state: str = Field(sa_type=Text)
+    reason: str | None = Field(default=None, sa_type=Text)
+    message: str | None = Field(default=None, sa_type=Text)
+
+
+class JobPodRow(SQLModel, table=True):
+    """One pod of one attempt of a job, as last seen; kept after the pod is gone."""
+
+    __tablename__ = "job_pods"
+    __table_args__ = (Index("ix_job_pods_job_id", "job_id", "attempt", "name"),)
+
+    uid: str = Field(sa_type=Text, primary_key=True)
+    job_id: UUID = Field(sa_column_args=[ForeignKey("jobs.id", ondelete="CASCADE")])
+    name: str = Field(sa_type=Text)
+    attempt: int = Field(sa_type=Integer)
+    task: str = Field(sa_type=Text)
+    index: int = Field(sa_type=Integer)
+    phase: str = Field(sa_type=Text)
+    node: str | None = Field(default=None, sa_type=Text)
+    exit_code: int | None = Field(default=None, sa_type=Integer)
+    reason: str | None = Field(default=None, sa_type=Text)
+    message: str | None = Field(default=None, sa_type=Text)
+    restarts: int = Field(default=0, sa_type=Integer)
+    resources: dict[str, int] = Field(default_factory=dict, sa_type=JSONB)
+    created_at: datetime = Field(sa_type=TIME)
+    started_at: datetime | None = Field(default=None, sa_type=TIME)
+    ended_at: datetime | None = Field(default=None, sa_type=TIME)
+    gone_at: datetime | None = Field(default=None, sa_type=TIME)

@@ -1,0 +1,115 @@
+"""The one way in which a job changes its state: guarded by the table of moves, with its event and its quota settled."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.db import table
+from app.jobs.models import JobEventRow, JobRow
+from app.jobs.states import TERMINAL, JobState, sources_of
+from app.teams.models import TeamUsageRow
+
+jobs = table(JobRow)
+job_events = table(JobEventRow)
+team_usage = table(TeamUsageRow)
+
+JOB_COUNT = "count/jobs"
+"""The name under which `team_usage` counts charged jobs."""
+
+CHANNEL = "pumice_jobs"
+"""Postgres channel that carries the ids of jobs on which the controller should look; a hint, never the truth."""
+
+
+async def move(
+    session: AsyncSession,
+    job_id: UUID,
+    target: JobState,
+    *,
+    at: datetime,
+    sources: Iterable[JobState] | None = None,
+    lock_token: UUID | None = None,
+    reason: str | None = None,
+    message: str | None = None,
+    event: str = "state",
+    **facts: Any,
+) -> bool:
+    """Move a job to `target` in the caller's transaction, and say whether it was moved.
+
+    Nothing changes when the job is in none of `sources` (by default: the states that may become `target`), or when
+    `lock_token` is given and is not the row's. A terminal target sets `ended_at`, frees the quota and takes the job
+    off the work list. `facts` are further columns to set.
+    """
+    allowed = sources_of(target) if sources is None else frozenset(sources) & sources_of(target)
+    values: dict[str, Any] = {"state": target, "reason": reason, "message": message, **facts}
+    if target in TERMINAL:
+        values |= {"ended_at": facts.get("ended_at") or at, "due_at": None, "lock_token": None, "lock_expires_at": None}
+        values["charged"] = False
+    conditions = [jobs.c.id == job_id, jobs.c.state.in_(allowed)]
+    if lock_token is not None:
+        conditions.append(jobs.c.lock_token == lock_token)
+    before = select(jobs.c.id, jobs.c.charged).where(*conditions).with_for_update().cte("before")
+    moved = (
+        await session.execute(
+            update(jobs)
+            .where(jobs.c.id == before.c.id)
+            .values(values)
+            .returning(jobs.c.team, jobs.c.charges, before.c.charged)
+        )
+    ).one_or_none()
+    if moved is None:
+        return False
+    if target in TERMINAL and moved.charged:
+        await add_usage(session, moved.team, moved.charges, sign=-1)
+    await record_event(session, job_id, moved.team, event, target, at=at, reason=reason, message=message)
+    return True
+
+
+async def record_event(
+    session: AsyncSession,
+    job_id: UUID,
+    team: str,
+    event: str,
+    state: JobState,
+    *,
+    at: datetime,
+    reason: str | None = None,
+    message: str | None = None,
+) -> None:
+    """Write one line of the job's history."""
+    await session.execute(
+        insert(job_events).values(
+            job_id=job_id, team=team, at=at, type=event, state=state, reason=reason, message=message
+        )
+    )
+
+
+async def add_usage(session: AsyncSession, team: str, charges: dict[str, int], *, sign: int) -> None:
+    """Add (`sign` 1) or take away (-1) one job's charges.
+
+    Rows are touched in the order of their names, so that no two callers block each other for ever.
+    """
+    for resource, amount in sorted({**charges, JOB_COUNT: 1}.items()):
+        statement = upsert(team_usage).values(team=team, resource=resource, used=sign * amount)
+        if sign > 0:
+            await session.execute(
+                statement.on_conflict_do_update(
+                    index_elements=[team_usage.c.team, team_usage.c.resource],
+                    set_={"used": team_usage.c.used + amount},
+                )
+            )
+        else:
+            await session.execute(
+                update(team_usage)
+                .where(team_usage.c.team == team, team_usage.c.resource == resource)
+                .values(used=team_usage.c.used - amount)
+            )
+
+
+async def notify(session: AsyncSession, job_id: UUID) -> None:
+    """Tell the controller, when this transaction commits, to look at a job."""
+    await session.execute(select(func.pg_notify(CHANNEL, str(job_id))))

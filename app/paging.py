@@ -1,0 +1,79 @@
+"""Keyset pages: a cursor names the last item of a page and the filters that it belongs to. No offsets, no totals."""
+
+import base64
+import hashlib
+import json
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+from pydantic import BaseModel
+
+from app.errors import InvalidCursor
+
+T = TypeVar("T")
+
+MAX_LIMIT = 500
+DEFAULT_LIMIT = 50
+
+_NOT_FILTERS = frozenset({"cursor", "limit"})
+_MAX_CURSOR = 1024
+
+
+class Page(BaseModel, Generic[T]):
+    """Some items of a list, and the cursor of the next page (null on the last)."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+
+class PageRequest:
+    """Which page a caller asked for: at most `limit` items behind the key `after` (None for the first page)."""
+
+    def __init__(
+        self,
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items on a page")] = DEFAULT_LIMIT,
+        cursor: Annotated[
+            str | None, Query(max_length=_MAX_CURSOR, description="`next_cursor` of the page before")
+        ] = None,
+    ) -> None:
+        self.limit = limit
+        self._url = request.url
+        self._fingerprint = _fingerprint(request)
+        self.after = None if cursor is None else decode(cursor, self._fingerprint)
+
+    def page(self, response: Response, items: list[T], keys: list[str]) -> Page[T]:
+        """A page from up to `limit + 1` items and their keys; the surplus item only tells that there is a next page.
+
+        Also sets `Link: <...>; rel="next"` (RFC 8288), as a path relative to the server.
+        """
+        if len(items) <= self.limit:
+            return Page(items=items)
+        cursor = encode(keys[self.limit - 1], self._fingerprint)
+        url = self._url.include_query_params(cursor=cursor)
+        response.headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
+        return Page(items=items[: self.limit], next_cursor=cursor)
+
+
+Paged = Annotated[PageRequest, Depends(PageRequest)]
+
+
+def encode(key: str, fingerprint: str) -> str:
+    """An opaque, URL-safe cursor."""
+    return base64.urlsafe_b64encode(json.dumps([fingerprint, key]).encode()).decode().rstrip("=")
+
+
+def decode(cursor: str, fingerprint: str) -> str:
+    """The key inside a cursor; `InvalidCursor` when it is broken or belongs to other filters."""
+    try:
+        found, key = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+    except (ValueError, TypeError) as error:
+        raise InvalidCursor("The cursor is not one that this list gave out.") from error
+    if found != fingerprint or not isinstance(key, str) or "\x00" in key:
+        raise InvalidCursor("The cursor belongs to another list or to other filters; start again without it.")
+    return key
+
+
+def _fingerprint(request: Request) -> str:
+    filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _NOT_FILTERS)
+    return hashlib.sha256(json.dumps([request.url.path, filters]).encode()).hexdigest()[:16]

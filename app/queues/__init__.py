@@ -1,0 +1,1 @@
+"""Queues: what an operator wants of Volcano's queues, and what Volcano shows."""

@@ -1,0 +1,89 @@
+"""Settings of the service; the only place that reads the environment."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, from `PUMICE_*` variables or a `.env` file. Durations are in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="PUMICE_", env_file=".env", extra="ignore")
+
+    database_url: SecretStr = Field(
+        default=SecretStr("postgresql+asyncpg://postgres@127.0.0.1:5432/pumice"),
+        description="Address of Postgres; `postgresql://` is read as `postgresql+asyncpg://`.",
+    )
+    database_pool_size: int = Field(default=10, ge=1, description="Connections that one process keeps open.")
+    database_pool_timeout_seconds: float = Field(
+        default=5.0, gt=0, description="How long a request waits for a connection before it is answered with 503."
+    )
+
+    host: str = Field(default="127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port of the API; 0 takes a free one.")
+    metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port for /metrics alone; unset serves it beside the API."
+    )
+    controller_port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port of the controller's own /healthz, /readyz and /metrics."
+    )
+    root_path: str = Field(default="", description="Path prefix that a proxy in front takes away.")
+    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body, in bytes.")
+    admin_token: SecretStr | None = Field(
+        default=None, description="Bootstrap token with the role admin; unset turns it off."
+    )
+
+    kubeconfig: Path | None = Field(
+        default=None, description="Path of a kubeconfig; unset uses KUBECONFIG, then in-cluster credentials."
+    )
+    kube_context: str | None = Field(default=None, description="Context of the kubeconfig; unset uses its current one.")
+
+    create_timeout_seconds: float = Field(
+        default=15.0, gt=0, description="Limit of one create call to the API server; it is never repeated by itself."
+    )
+    lease_seconds: float = Field(
+        default=120.0, gt=0, description="Lease of a claimed job; must outlive the create timeout of client and server."
+    )
+    submit_concurrency: int = Field(default=16, ge=1, description="Create calls in flight at the most.")
+    release_window: Literal["on", "off"] = Field(
+        default="on", description="`off` hands every accepted job to Volcano at once."
+    )
+    release_window_factor: float = Field(
+        default=2.0, gt=0, description="Pending work kept in a queue, as a multiple of its capability in GPUs."
+    )
+    release_window_jobs: int = Field(
+        default=500, ge=1, description="Volcano Jobs not yet running in one queue at most."
+    )
+
+    leader_lease_seconds: float = Field(default=15.0, gt=0, description="How long a silent leader stays the leader.")
+    sweep_seconds: float = Field(default=60.0, gt=0, description="Time between two sweeps over everything.")
+    work_poll_seconds: float = Field(
+        default=2.0, gt=0, description="Time between two looks at the work list when no notification comes."
+    )
+    retention_seconds: float = Field(
+        default=600.0, ge=0, description="How long a finished Volcano Job stays in the cluster; its history stays."
+    )
+    job_ttl_seconds: int = Field(
+        default=86_400, ge=60, description="ttlSecondsAfterFinished of every Volcano Job, should the service be away."
+    )
+
+    log_format: Literal["json", "console"] = Field(default="console", description="Form of the log lines.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    failpoints: list[str] = Field(
+        default_factory=list, description="Failpoints that kill the process; for crash tests only.", exclude=True
+    )
+
+    priorities: dict[str, str] = Field(
+        default_factory=lambda: {"low": "low", "normal": "normal", "high": "high"},
+        description="Names that jobs use for `priority`, each with its Kubernetes PriorityClass, lowest first.",
+    )
+    default_priority: str = Field(default="normal", description="Priority of a job that names none.")
+
+    @property
+    def async_database_url(self) -> str:
+        """The database address with the asyncpg driver named."""
+        url = self.database_url.get_secret_value()
+        scheme, separator, rest = url.partition("://")
+        return f"postgresql+asyncpg{separator}{rest}" if scheme in {"postgres", "postgresql"} else url

@@ -1,0 +1,1 @@
+"""Teams: who may submit what, into which queues, within which quota."""

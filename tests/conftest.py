@@ -1,0 +1,108 @@
+"""Fixtures of every suite: one Postgres server, one migrated template, one database for each test."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from app import failpoints
+from app.db import Sessions, create_engine, create_sessions
+from app.embedded import EmbeddedPostgres
+from app.migrate import upgrade
+from app.settings import Settings
+
+TEMPLATE = "pumice_template"
+_SERVER = "PUMICE_TEST_SERVER"  # handed from pytest's first process to the xdist workers
+
+
+def _on(server: str, database: str) -> str:
+    head, separator, query = server.partition("?")
+    return head.rsplit("/", 1)[0] + "/" + database + separator + query
+
+
+async def _admin(server: str, *statements: str) -> None:
+    engine = create_async_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    async with engine.connect() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
+    await engine.dispose()
+
+
+async def _make_template(server: str, *, ours: bool) -> None:
+    if ours:
+        # the data of a test need not survive a crash of the machine
+        await _admin(server, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+    await _admin(server, f"DROP DATABASE IF EXISTS {TEMPLATE}", f"CREATE DATABASE {TEMPLATE}")
+    engine = create_async_engine(_on(server, TEMPLATE), poolclass=NullPool)
+    await upgrade(engine)
+    await engine.dispose()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _SERVER in os.environ:
+        return
+    given = os.environ.get("TEST_DATABASE_URL")
+    if given is None:
+        config.stash_directory = Path(tempfile.mkdtemp(prefix="pumice-tests-"))
+        config.stash_postgres = EmbeddedPostgres(config.stash_directory / "postgres")
+        server = config.stash_postgres.url
+    else:
+        server = Settings(database_url=given).async_database_url
+    asyncio.run(_make_template(server, ours=given is None))
+    os.environ[_SERVER] = server
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "stash_postgres"):
+        config.stash_postgres.stop()
+        shutil.rmtree(config.stash_directory, ignore_errors=True)
+
+
+@pytest.fixture
+async def database_url() -> AsyncIterator[str]:
+    """The address of a migrated, empty database that this test has for itself."""
+    server = os.environ[_SERVER]
+    name = f"t_{uuid4().hex}"
+    await _admin(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    yield _on(server, name)
+    await _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def empty_database_url() -> AsyncIterator[str]:
+    """The address of a database without any table."""
+    server = os.environ[_SERVER]
+    name = f"t_{uuid4().hex}"
+    await _admin(server, f"CREATE DATABASE {name}")
+    yield _on(server, name)
+    await _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str) -> Settings:
+    return Settings(database_url=database_url, database_pool_size=5, _env_file=None)
+
+
+@pytest.fixture
+async def engine(settings: Settings) -> AsyncIterator[AsyncEngine]:
+    engine = create_engine(settings)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+def sessions(engine: AsyncEngine) -> Sessions:
+    return create_sessions(engine)
+
+
+@pytest.fixture(autouse=True)
+def _disarmed() -> None:
+    failpoints.disarm()
