@@ -13,6 +13,16 @@ from app.simulator.kinds import Kind
 Object = dict[str, Any]
 """A Kubernetes object as its JSON form. Objects read from `Objects` are shared: never change them, copy first."""
 
+
+def clone(value: Any) -> Any:
+    """A copy of a JSON value that shares nothing with it. Several times faster than `copy.deepcopy`."""
+    if isinstance(value, dict):
+        return {key: clone(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [clone(item) for item in value]
+    return value
+
+
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 

@@ -1,0 +1,141 @@
+"""The rules of `metadata` and `generation` (k8s.io/apiserver/pkg/registry/rest, read at v0.36)."""
+
+import random
+import re
+import uuid
+from collections.abc import Iterator
+
+from app.simulator.clock import Clock
+from app.simulator.kinds import (
+    CONFIG_MAP,
+    EVENT,
+    LEASE,
+    NAMESPACE,
+    NODE,
+    POD_GROUP,
+    RESOURCE_QUOTA,
+    SECRET,
+    SERVICE,
+    Kind,
+)
+from app.simulator.objects import Object
+from app.simulator.refusals import Cause, bad_request, conflict, invalid
+
+_WITHOUT_GENERATION = frozenset({NAMESPACE, NODE, EVENT, SERVICE, CONFIG_MAP, SECRET, LEASE, RESOURCE_QUOTA})
+_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
+_NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_MAX_SUBDOMAIN, _MAX_LABEL = 253, 63
+
+
+def metadata_of(obj: Object) -> Object:
+    """The `metadata` of an object that somebody sent.
+
+    Raises:
+        ApiError: 400 when it is not an object of its own or labels, annotations or finalizers have the wrong type.
+    """
+    metadata = obj.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("json: cannot unmarshal metadata into Go struct field of type v1.ObjectMeta")
+    for field, kind in (("labels", dict), ("annotations", dict), ("finalizers", list), ("ownerReferences", list)):
+        value = metadata.get(field)
+        if value is None:
+            metadata.pop(field, None)
+        elif not isinstance(value, kind):
+            raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field}")
+    for field in ("labels", "annotations"):
+        if any(not isinstance(value, str) for value in metadata.get(field, {}).values()):
+            raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type string")
+    return metadata
+
+
+def stamp_new(kind: Kind, metadata: Object) -> None:
+    """Give a new object its name (of `generateName`), uid, time and generation."""
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = metadata["generateName"] + "".join(random.choices(_NAME_LETTERS, k=5))
+    for field in (*_KEPT, "managedFields", "selfLink"):
+        metadata.pop(field, None)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = Clock.stamp()
+    if kind not in _WITHOUT_GENERATION:
+        metadata["generation"] = 1
+    _drop_empty(metadata)
+
+
+def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
+    """What is wrong with the name of a new object."""
+    name = metadata.get("name")
+    if not name or not isinstance(name, str):
+        text = "Required value: name or generateName is required"
+        yield Cause("metadata.name", text, "FieldValueRequired")
+        return
+    pattern, longest, rule = (_SUBDOMAIN, _MAX_SUBDOMAIN, _SUBDOMAIN_RULE)
+    if kind in (NAMESPACE, SERVICE):
+        pattern, longest, rule = (_LABEL, _MAX_LABEL, _LABEL_RULE)
+    if len(name) > longest:
+        yield Cause("metadata.name", f'Invalid value: "{name}": must be no more than {longest} bytes')
+    elif not pattern.fullmatch(name):
+        yield Cause("metadata.name", f'Invalid value: "{name}": {rule}')
+
+
+def carry_over(kind: Kind, old: Object, metadata: Object) -> None:
+    """Check the identity and version that an update names, and keep the fields that nobody may change.
+
+    Raises:
+        ApiError: 409 on another uid or a stale version; 422 on a finalizer added while the object is being deleted.
+    """
+    name, uid, version = old["name"], metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != old["uid"]:
+        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
+        raise conflict(kind, name, text)
+    if version and version != old["resourceVersion"]:
+        raise conflict(kind, name)
+    for field in _KEPT:
+        metadata.pop(field, None)
+        if field in old:
+            metadata[field] = old[field]
+    for field in ("managedFields", "selfLink"):
+        metadata.pop(field, None)
+    _drop_empty(metadata)
+    _refuse_new_finalizers(kind, old, metadata)
+
+
+def _drop_empty(metadata: Object) -> None:
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+
+
+def _refuse_new_finalizers(kind: Kind, old: Object, metadata: Object) -> None:
+    if "deletionTimestamp" not in old:
+        return
+    added = sorted(set(metadata.get("finalizers", ())) - set(old.get("finalizers", ())))
+    if added:
+        found = ", ".join(f'"{name}"' for name in added)
+        text = (
+            "Forbidden: no new finalizers can be added if the object is being deleted, "
+            f"found new finalizers []string{{{found}}}"
+        )
+        raise invalid(kind, old["name"], [Cause("metadata.finalizers", text, "FieldValueForbidden")])
+
+
+def moves_generation(kind: Kind, old: Object, new: Object) -> bool:
+    """Whether a write changes what the generation counts.
+
+    For PodGroup that is its status too, since it has no status subresource. A pod's binding does not count.
+    """
+    if kind in _WITHOUT_GENERATION:
+        return False
+    ignored = {"metadata"} if kind is POD_GROUP else {"metadata", "status"}
+    return {k: v for k, v in old.items() if k not in ignored} != {k: v for k, v in new.items() if k not in ignored}

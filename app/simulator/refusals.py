@@ -1,0 +1,96 @@
+"""The refusals of a kube-apiserver, with its words (k8s.io/apimachinery/pkg/api/errors, read at v0.36)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.simulator.kinds import Kind
+from app.simulator.objects import ApiError, Object
+
+STALE = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One field that is wrong: `Invalid value: -1: ...` and the like."""
+
+    field: str
+    message: str
+    reason: str = "FieldValueInvalid"
+
+
+def resource(kind: Kind) -> str:
+    """`jobs.batch.volcano.sh`, or `pods` for the core group."""
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+
+
+def _details(kind: Kind, name: str, label: str) -> Object:
+    details: Object = {"name": name, "kind": label}
+    if kind.group:
+        details["group"] = kind.group
+    return details
+
+
+def not_found(kind: Kind, name: str) -> ApiError:
+    """404."""
+    return ApiError(404, "NotFound", f'{resource(kind)} "{name}" not found', _details(kind, name, kind.plural))
+
+
+def already_exists(kind: Kind, name: str) -> ApiError:
+    """409 of a second create."""
+    return ApiError(
+        409, "AlreadyExists", f'{resource(kind)} "{name}" already exists', _details(kind, name, kind.plural)
+    )
+
+
+def conflict(kind: Kind, name: str, why: str = STALE) -> ApiError:
+    """409 of a stale version or a precondition that does not hold."""
+    message = f'Operation cannot be fulfilled on {resource(kind)} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _details(kind, name, kind.plural))
+
+
+def forbidden(kind: Kind, name: str, why: str) -> ApiError:
+    """403 of admission."""
+    message = f'{resource(kind)} "{name}" is forbidden: {why}'
+    return ApiError(403, "Forbidden", message, _details(kind, name, kind.plural))
+
+
+def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
+    """422 with every wrong field."""
+    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    label = f"{kind.name}.{kind.group}" if kind.group else kind.name
+    details = _details(kind, name, kind.name)
+    details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+    return ApiError(422, "Invalid", f'{label} "{name}" is invalid: {text}', details)
+
+
+def bad_request(message: str) -> ApiError:
+    """400."""
+    return ApiError(400, "BadRequest", message)
+
+
+def expired(message: str) -> ApiError:
+    """410 of a version or a continue token that is no longer kept."""
+    return ApiError(410, "Expired", message)
+
+
+def unsupported_media_type(message: str) -> ApiError:
+    """415."""
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def status_body(error: ApiError) -> Object:
+    """The `Status` object of a refusal. Webhook denials have neither reason nor details, as in Kubernetes."""
+    body: Object = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": error.message,
+    }
+    if error.reason:
+        body["reason"] = error.reason
+    if error.details:
+        body["details"] = error.details
+    body["code"] = error.code
+    return body

@@ -1,0 +1,211 @@
+"""The write path of the API server: admission, defaults, checks, versions, finalizers.
+
+It is synchronous, so each call is atomic.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from app.simulator.admission import Admission, NoAdmission, Operation, resolve_priority
+from app.simulator.clock import Clock
+from app.simulator.defaults import apply_defaults
+from app.simulator.deletion import finish_deletion
+from app.simulator.history import Record
+from app.simulator.kinds import EVENT, NAMESPACE, NODE, POD, Kind
+from app.simulator.metadata import carry_over, metadata_of, moves_generation, name_causes, stamp_new
+from app.simulator.objects import Object, clone
+from app.simulator.pod_checks import pod_causes
+from app.simulator.refusals import (
+    Cause,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+)
+from app.simulator.schema_checks import schema_causes
+from app.simulator.schemas import SCHEMAS
+from app.simulator.store import Key, Store
+
+_STATUS_KEPT_ON_CREATE = frozenset({NODE, NAMESPACE})
+
+
+class Registry:
+    """Writes to a store by the rules of the Kubernetes API. Reads go to `store` itself."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.admission: Admission = NoAdmission()
+
+    def get(self, kind: Kind, key: Key) -> Record:
+        """One object.
+
+        Raises:
+            ApiError: 404.
+        """
+        record = self.store.get(kind, key)
+        if record is None:
+            raise not_found(kind, key[1])
+        return record
+
+    def create(self, kind: Kind, obj: Object, *, dry_run: bool = False) -> Record:
+        """Store a new object, which belongs to the registry from now on.
+
+        Raises:
+            ApiError: 400, 403, 404 (no such namespace), 409 AlreadyExists, 422.
+        """
+        metadata = metadata_of(obj)
+        if metadata.get("resourceVersion"):
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        obj["apiVersion"], obj["kind"] = kind.api_version, kind.name
+        stamp_new(kind, metadata)
+        self._require_namespace(kind, metadata)
+        if "status" in kind.subresources and kind not in _STATUS_KEPT_ON_CREATE:
+            obj.pop("status", None)
+        obj = self._admitted(kind, None, obj)
+        key = (metadata_of(obj).get("namespace") or "", obj["metadata"]["name"])
+        if self.store.get(kind, key) is not None:
+            raise already_exists(kind, key[1])
+        return Record(obj, 0) if dry_run else self.store.put(kind, obj)
+
+    def replace(self, kind: Kind, obj: Object, subresource: str | None = None, *, dry_run: bool = False) -> Record:
+        """Store a changed object. A write to the object ignores `status`, one to `status` ignores everything else.
+
+        Raises:
+            ApiError: 400, 404, 409 Conflict, 422.
+        """
+        metadata = metadata_of(obj)
+        old = self.get(kind, (metadata.get("namespace") or "", metadata.get("name") or ""))
+        carry_over(kind, old.object["metadata"], metadata)
+        obj["apiVersion"], obj["kind"] = kind.api_version, kind.name
+        new = self._only_its_part(kind, old.object, obj, subresource)
+        if subresource is None:
+            new = self._admitted(kind, old.object, new)
+        if new == old.object:
+            return old
+        if moves_generation(kind, old.object, new):
+            new["metadata"]["generation"] = old.object["metadata"].get("generation", 0) + 1
+        if dry_run:
+            return Record(new, old.version)
+        gone = finish_deletion(self.store, kind, old.object, new)
+        return gone or self.store.put(kind, new)
+
+    def patch(
+        self,
+        kind: Kind,
+        key: Key,
+        change: Callable[[Object], Any],
+        subresource: str | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> Record:
+        """Store what `change` makes of the present object. It must not change its argument."""
+        old = self.get(kind, key)
+        new = clone(change(old.object))
+        if not isinstance(new, dict):
+            raise bad_request("the patched value is not an object")
+        if new.get("kind", kind.name) != kind.name or new.get("apiVersion", kind.api_version) != kind.api_version:
+            raise bad_request("the kind and apiVersion of an object cannot be patched")
+        metadata = metadata_of(new)
+        if metadata.get("name") != key[1] or (metadata.get("namespace") or "") != key[0]:
+            text = "Invalid value: field is immutable"
+            raise invalid(kind, key[1], [Cause("metadata.name", text)])
+        return self.replace(kind, new, subresource, dry_run=dry_run)
+
+    def bind(self, namespace: str, pod: str, node: str, uid: str | None = None, *, dry_run: bool = False) -> None:
+        """Assign a pod to a node, as pods/binding does.
+
+        Raises:
+            ApiError: 404; 409 when it is assigned, being deleted, or has another uid; 422 without a node's name.
+        """
+        old = self.get(POD, (namespace, pod)).object
+        if not node:
+            raise invalid(POD, pod, [Cause("target.name", "Required value", "FieldValueRequired")])
+        if uid and uid != old["metadata"]["uid"]:
+            text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+            raise conflict(POD, pod, text)
+        if "deletionTimestamp" in old["metadata"]:
+            raise conflict(POD, pod, f"pod {pod} is being deleted, cannot be assigned to a host")
+        if old["spec"].get("nodeName"):
+            raise conflict(POD, pod, f'pod {pod} is already assigned to node "{old["spec"]["nodeName"]}"')
+        if not dry_run:
+            self.store.put(POD, _assigned(old, node))
+
+    def _require_namespace(self, kind: Kind, metadata: Object) -> None:
+        if not kind.namespaced:
+            metadata.pop("namespace", None)
+            return
+        name = metadata.get("namespace") or ""
+        namespace = self.store.get(NAMESPACE, ("", name))
+        if namespace is None:
+            raise not_found(NAMESPACE, name)
+        if "deletionTimestamp" in namespace.object["metadata"]:
+            text = f"unable to create new content in namespace {name} because it is being terminated"
+            raise forbidden(kind, metadata.get("name") or "", text)
+
+    @staticmethod
+    def _only_its_part(kind: Kind, old: Object, obj: Object, subresource: str | None) -> Object:
+        if subresource == "status":
+            return {**old, "metadata": dict(old["metadata"]), "status": obj.get("status") or {}}
+        if "status" in kind.subresources:
+            obj.pop("status", None)
+            if "status" in old:
+                obj["status"] = old["status"]
+        return obj
+
+    def _admitted(self, kind: Kind, old: Object | None, obj: Object) -> Object:
+        operation: Operation = "UPDATE" if old else "CREATE"
+        name = str(obj["metadata"].get("name") or "")
+        if kind in SCHEMAS and not isinstance(obj.get("spec", {}), dict):
+            raise invalid(kind, name, list(schema_causes(SCHEMAS[kind], obj)))
+        if kind is POD and old:
+            self._check_pod_update(old, obj)
+        else:
+            self._fill_in(kind, obj)
+        obj = self.admission.mutate(operation, kind, old, obj)
+        causes = [] if old else list(name_causes(kind, obj["metadata"]))
+        causes += schema_causes(SCHEMAS[kind], obj) if kind in SCHEMAS else ()
+        causes += pod_causes(obj) if kind is POD and not old else ()
+        if causes:
+            raise invalid(kind, name, causes)
+        self.admission.validate(operation, kind, old, obj)
+        return obj
+
+    def _fill_in(self, kind: Kind, obj: Object) -> None:
+        if kind in (POD, NAMESPACE) and not isinstance(obj.setdefault("spec", {}), dict):
+            raise bad_request(f"json: cannot unmarshal into Go struct field {kind.name}.spec")
+        apply_defaults(kind, obj)
+        if kind is POD:
+            resolve_priority(self.store, kind, obj)
+        if kind is EVENT:
+            obj.setdefault("involvedObject", {})
+
+    @staticmethod
+    def _check_pod_update(old: Object, new: Object) -> None:
+        """A pod's spec is immutable but for a few fields (k8s.io/kubernetes ValidatePodUpdate)."""
+        if not isinstance(new.get("spec"), dict) or _frozen(old["spec"]) != _frozen(new["spec"]):
+            text = (
+                "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+                "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+                "previously negative)"
+            )
+            raise invalid(POD, old["metadata"]["name"], [Cause("spec", text, "FieldValueForbidden")])
+
+
+def _frozen(spec: Object) -> Object:
+    free = {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"}
+    frozen = {key: value for key, value in spec.items() if key not in free}
+    for field in ("containers", "initContainers"):
+        frozen[field] = [{k: v for k, v in item.items() if k != "image"} for item in spec.get(field) or ()]
+    return frozen
+
+
+def _assigned(pod: Object, node: str) -> Object:
+    bound = clone(pod)
+    bound["spec"]["nodeName"] = node
+    conditions = [c for c in bound["status"].get("conditions", ()) if c["type"] != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": Clock.stamp()}
+    bound["status"]["conditions"] = [*conditions, scheduled]
+    return bound  # type: ignore[no-any-return]

@@ -1,0 +1,65 @@
+"""Checks a value against a structural schema, with the words of kube-apiserver (k8s.io/apiextensions-apiserver)."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from app.simulator.refusals import Cause
+from app.simulator.schemas import Schema
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+}
+
+
+def schema_causes(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
+    """Every way in which `value` breaks the schema. A null counts as absent."""
+    if value is None:
+        return
+    kind: str = schema.get("type", "object")
+    if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
+        found = json.dumps(_type_name(value))
+        yield Cause(
+            path, f"Invalid value: {found}: {path} in body must be of type {kind}: {found}", "FieldValueTypeInvalid"
+        )
+        return
+    yield from _own_causes(schema, value, path)
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from schema_causes(schema.get("items", {}), item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for name, part in schema.get("properties", {}).items():
+            yield from schema_causes(part, value.get(name), f"{path}.{name}" if path else name)
+
+
+def _type_name(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return names.get(type(value), "null")
+
+
+def _own_causes(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+    if "minimum" in schema and value < schema["minimum"]:
+        bound = f"{path} in body should be greater than or equal to {schema['minimum']}"
+        yield Cause(path, f"Invalid value: {value}: {bound}")
+    if "maximum" in schema and value > schema["maximum"]:
+        yield Cause(path, f"Invalid value: {value}: {path} in body should be less than or equal to {schema['maximum']}")
+    if "minItems" in schema and len(value) < schema["minItems"]:
+        bound = f"{path} in body should have at least {schema['minItems']} items"
+        yield Cause(path, f"Invalid value: {len(value)}: {bound}")
+    if "maxLength" in schema and len(value) > schema["maxLength"]:
+        yield Cause(path, f"Too long: may not be more than {schema['maxLength']} bytes", "FieldValueTooLong")
+    if "pattern" in schema and not re.match(schema["pattern"], value):
+        quoted = json.dumps(value)
+        yield Cause(path, f"Invalid value: {quoted}: {path} in body should match '{schema['pattern']}'")
+    if "enum" in schema and value not in schema["enum"]:
+        supported = ", ".join(json.dumps(item) for item in schema["enum"])
+        text = f"Unsupported value: {json.dumps(value)}: supported values: {supported}"
+        yield Cause(path, text, "FieldValueNotSupported")
+    for name in schema.get("required", ()):
+        if not value.get(name):
+            yield Cause(f"{path}.{name}", "Required value", "FieldValueRequired")
