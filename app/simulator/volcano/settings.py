@@ -7,10 +7,10 @@ from dataclasses import dataclass
 class VolcanoSettings:
     """Settings of Volcano's controllers and scheduler.
 
-    `schedule_period_seconds` is the scheduler's `--schedule-period`, in simulated seconds (divided by the clock's speed).
+    `schedule_period_seconds` is the scheduler's `--schedule-period`, in simulated seconds.
     `seed` makes the choice among equal nodes repeatable; None chooses anew in each run.
-    `loses_finished_counters` keeps Volcano's bug #4616: a finished Job is killed once more, and that second status write
-    drops `succeeded`, `failed` and `taskStatusCount`.
+    `loses_finished_counters` keeps Volcano's bug #4616: a finished Job is killed once more, and that second status
+    write drops `succeeded`, `failed` and `taskStatusCount`.
     """
 
     schedule_period_seconds: float = 1.0
