@@ -1,0 +1,30 @@
+"""The overcommit plugin (Volcano v1.15.1, `plugins/overcommit`; volcano-facts 5.4)."""
+
+from collections.abc import Iterable
+
+from app.simulator.volcano.scheduler.model import Job
+from app.simulator.volcano.scheduler.proportion import running_reservation
+from app.simulator.volcano.scheduler.resources import Resources, add, scaled, short_of
+
+FACTOR = 1.2
+
+
+class Overcommit:
+    """Lets jobs in while what they ask for stays below 1.2 times the cluster."""
+
+    def __init__(self, total: Resources, used: Resources, jobs: Iterable[Job]) -> None:
+        self._idle = scaled(total, FACTOR)
+        add(self._idle, used, -1.0)
+        self._inqueue: Resources = {}
+        for job in jobs:
+            inqueue = (job.facts.min_resources or {}) if job.phase == "Inqueue" else running_reservation(job)
+            add(self._inqueue, inqueue)
+
+    def short_for_enqueue(self, minimum: Resources) -> list[str]:
+        """The resources of `minimum` for which there is no room; empty when the job may be enqueued."""
+        wanted = {name: amount + self._inqueue.get(name, 0.0) for name, amount in minimum.items()}
+        return short_of(wanted, self._idle, minimum)
+
+    def enqueued(self, minimum: Resources) -> None:
+        """Reserve what an accepted job asks for."""
+        add(self._inqueue, minimum)
