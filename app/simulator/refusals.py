@@ -64,6 +64,13 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
     return ApiError(422, "Invalid", f'{label} "{name}" is invalid: {text}', details)
 
 
+def invalid_options(field: str, text: str) -> ApiError:
+    """422 of a query parameter."""
+    message = text if text.startswith("Unsupported") else f"Forbidden: {text}"
+    details = {"group": "meta.k8s.io", "kind": "ListOptions", "causes": [{"message": message, "field": field}]}
+    return ApiError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}', details)
+
+
 def bad_request(message: str) -> ApiError:
     """400."""
     return ApiError(400, "BadRequest", message)

@@ -1,0 +1,1 @@
+"""The Kubernetes REST and watch protocol over HTTP, on a registry."""

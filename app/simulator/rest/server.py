@@ -1,0 +1,152 @@
+"""The HTTP server: authentication, faults, routing, errors."""
+
+import asyncio
+import hmac
+from collections import deque
+
+from aiohttp import web
+
+from app.simulator.faults import Fault, Faults
+from app.simulator.history import encode
+from app.simulator.kinds import POD
+from app.simulator.objects import ApiError
+from app.simulator.refusals import status_body
+from app.simulator.registry import Registry
+from app.simulator.rest.bodies import LARGEST_BODY_BYTES, read_value
+from app.simulator.rest.discovery import access_review, discovery_answer, open_to_all
+from app.simulator.rest.fault_routes import PREFIX, fault_answer
+from app.simulator.rest.pages import Pages
+from app.simulator.rest.paths import Target, parse
+from app.simulator.rest.pods import Pods
+from app.simulator.rest.resources import Resources, json_answer
+from app.simulator.rest.watching import Streams
+
+_REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_REQUESTS_REMEMBERED = 10_000
+_DISCONNECTED = 499
+_POD_SUBRESOURCES = ("binding", "eviction", "log")
+
+
+class ApiServer:
+    """Serves a registry on 127.0.0.1 or another address."""
+
+    def __init__(self, registry: Registry, *, token: str | None = None, host: str = "127.0.0.1", port: int = 0) -> None:
+        pages, self._streams = Pages(registry.store), Streams(registry.store)
+        self.faults = Faults(registry.store, pages, self._streams)
+        self.faults.suspend, self.faults.resume = self._suspend, self._resume
+        self.requests: deque[tuple[str, str, int]] = deque(maxlen=_REQUESTS_REMEMBERED)
+        """The latest requests as (method, path, status), for tests that count."""
+        self._resources = Resources(registry, pages, self._streams)
+        self._pods = Pods(registry, self._resources)
+        self._token = token
+        self._host, self._port = host, port
+        self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None
+
+    @property
+    def url(self) -> str:
+        """The address, once started."""
+        return f"http://{self._host}:{self._port}"
+
+    async def start(self) -> None:
+        """Listen."""
+        app = web.Application(client_max_size=LARGEST_BODY_BYTES + 1)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        # A watch whose client has gone must end at once; writes are carried out without awaiting, so none is torn.
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        await self._resume()
+
+    async def stop(self) -> None:
+        """End the watches and stop listening."""
+        self.faults.cut_watches()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        self._runner = self._site = None
+
+    async def _suspend(self) -> None:
+        if self._site is None or self._runner is None or self._runner.server is None:
+            return
+        await self._site.stop()
+        self._site = None
+        for connection in list(self._runner.server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    async def _resume(self) -> None:
+        if self._site is not None or self._runner is None:
+            return
+        self._site = web.TCPSite(self._runner, self._host, self._port, reuse_address=True)
+        await self._site.start()
+        if self._port == 0:
+            self._port = int(self._runner.addresses[0][1])
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        status = _DISCONNECTED
+        try:
+            answer = await self._answer(request)
+            status = answer.status
+        except ApiError as refusal:
+            answer = error_answer(refusal)
+            status = answer.status
+        finally:
+            self.requests.append((request.method, request.path, status))
+        return answer
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.path
+        if not open_to_all(path) and not self._is_authenticated(request):
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        if path.startswith(PREFIX):
+            return await fault_answer(request, self.faults)
+        target = parse(path)
+        if target is not None:
+            return await self._answer_target(request, target)
+        if path == _REVIEW_PATH and request.method == "POST":
+            return json_answer(encode(access_review(await read_value(request))), 201)
+        known = discovery_answer(request)
+        if known is None:
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+        return known
+
+    def _is_authenticated(self, request: web.Request) -> bool:
+        if self._token is None:
+            return True
+        given = request.headers.get("Authorization", "")
+        return hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode())
+
+    async def _answer_target(self, request: web.Request, target: Target) -> web.StreamResponse:
+        fault = self.faults.take(request.method, target)
+        if fault is None:
+            return await self._carry_out(request, target)
+        return await self._carry_out_faulty(request, target, fault)
+
+    async def _carry_out(self, request: web.Request, target: Target) -> web.StreamResponse:
+        if target.kind is POD and target.subresource in _POD_SUBRESOURCES:
+            return await self._pods.answer(request, target)
+        return await self._resources.answer(request, target)
+
+    async def _carry_out_faulty(self, request: web.Request, target: Target, fault: Fault) -> web.StreamResponse:
+        if fault.effect == "answer":
+            raise fault.refusal()
+        if fault.effect == "delay_before":
+            await request.read()  # the client has sent it: what comes late is the doing
+            await asyncio.shield(asyncio.sleep(fault.seconds))
+            return await self._carry_out(request, target)
+        try:
+            answer = await self._carry_out(request, target)
+        except ApiError as refusal:
+            answer = error_answer(refusal)
+        if fault.effect == "delay_after":
+            await asyncio.sleep(fault.seconds)
+        elif request.transport is not None:
+            request.transport.abort()
+        return answer
+
+
+def error_answer(refusal: ApiError) -> web.Response:
+    """A refusal as HTTP."""
+    answer = json_answer(encode(status_body(refusal)), refusal.code)
+    if "retryAfterSeconds" in refusal.details:
+        answer.headers["Retry-After"] = str(refusal.details["retryAfterSeconds"])
+    return answer
