@@ -20,8 +20,8 @@ async def run_scheduler(objects: Objects, clock: Clock, settings: VolcanoSetting
     """Run the scheduler until cancelled.
 
     One deliberate difference from Volcano: while nothing changes and the last session wrote nothing, no session is run,
-    so the counts of the events of waiting PodGroups do not grow. Pods without a PodGroup ("bare" pods of Deployments and
-    the like) are not scheduled, as Volcano's pg-controller is not built.
+    so the counts of the events of waiting PodGroups do not grow. Pods without a PodGroup ("bare" pods, of Deployments
+    for instance) are not scheduled, as Volcano's pg-controller is not built.
 
     Args:
         objects: the API server.
