@@ -136,6 +136,7 @@ class JobController:
                 log.exception("A request failed.", key=request.key, request_event=request.event)
             finally:
                 queue.done(request)
+            await asyncio.sleep(0)  # an API server in this process never waits: let the watches catch up
 
     async def _handle(self, queue: WorkQueue[Request], request: Request) -> None:
         self._delays.heard(request)

@@ -79,9 +79,10 @@ class JobKiller:
         if transition.counts:
             status["retryCount"] = int(status.get("retryCount", 0)) + 1
         phase = transition.next_phase(job["spec"], status)
-        if phase is not None:
-            status = job_status.enter(status, phase, self._writer.clock.stamp())
         since = (status.get("state") or {}).get("lastTransitionTime")
+        if phase is not None:
+            since = self._writer.clock.stamp_micro()
+            status = job_status.enter(status, phase, self._writer.clock.stamp())
         if since:
             status["runningDuration"] = job_status.running_duration(job["metadata"]["creationTimestamp"], since)
         return status

@@ -7,6 +7,7 @@ from app.simulator.objects import Objects
 from app.simulator.volcano.bootstrap import create_first_queues
 from app.simulator.volcano.job_controller import JobController
 from app.simulator.volcano.queue_controller import QueueController
+from app.simulator.volcano.scheduler_loop import run_scheduler
 from app.simulator.volcano.settings import VolcanoSettings
 
 __all__ = ["VolcanoSettings", "run_volcano"]
@@ -24,3 +25,4 @@ async def run_volcano(objects: Objects, clock: Clock, settings: VolcanoSettings)
         group.create_task(create_first_queues(objects, clock))
         group.create_task(QueueController(objects, clock).run())
         group.create_task(JobController(objects, clock, settings).run())
+        group.create_task(run_scheduler(objects, clock, settings))
