@@ -1,0 +1,39 @@
+"""Sizes and names inside a job, with the defaults for what its owner left out. Pure."""
+
+from app.jobs.schemas import JobCreate, Task
+
+
+def task_name(spec: JobCreate, index: int) -> str:
+    """The name of a task; `worker` for a single one without a name, else `task<index>`."""
+    return spec.tasks[index].name or ("worker" if len(spec.tasks) == 1 else f"task{index}")
+
+
+def task_names(spec: JobCreate) -> list[str]:
+    """The names of all tasks, in their order."""
+    return [task_name(spec, index) for index in range(len(spec.tasks))]
+
+
+def task_min_available(task: Task) -> int:
+    """The least number of pods of a task; all of them by default."""
+    return task.replicas if task.min_available is None else task.min_available
+
+
+def replicas(spec: JobCreate) -> int:
+    """Pods of all tasks."""
+    return sum(task.replicas for task in spec.tasks)
+
+
+def first_stage_replicas(spec: JobCreate) -> int:
+    """Pods of the tasks that wait for no other: all that can exist when the job starts."""
+    return sum(task.replicas for task in spec.tasks if not task.depends_on)
+
+
+def min_available(spec: JobCreate) -> int:
+    """The size of the gang: how many pods have to be placed at the same time.
+
+    By default the least pods of every task that depends on nothing. Pods that `dependsOn` withholds must not count: the
+    gang would wait for pods that wait for the gang (volcano-facts 8.4, Volcano v1.15.1).
+    """
+    if spec.min_available is not None:
+        return spec.min_available
+    return sum(task_min_available(task) for task in spec.tasks if not task.depends_on)
