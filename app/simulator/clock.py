@@ -1,6 +1,7 @@
 """Time in the simulated cluster: stamps are real, durations may be shortened."""
 
 import asyncio
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,6 +15,15 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         """Wait `seconds` of simulated time."""
         await asyncio.sleep(max(0.0, seconds) / self.speed)
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> bool:
+        """Wait for `event`, at most `seconds` of simulated time (may be infinite); whether it is set."""
+        limit = None if seconds == math.inf else max(0.0, seconds) / self.speed
+        try:
+            await asyncio.wait_for(event.wait(), limit)
+        except TimeoutError:
+            return event.is_set()
+        return True
 
     @staticmethod
     def stamp() -> str:

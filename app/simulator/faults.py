@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from app.simulator.history import encode
 from app.simulator.kinds import Kind
@@ -15,6 +15,8 @@ from app.simulator.rest.watching import Stream, Streams, too_old_line
 from app.simulator.store import Store
 
 Effect = Literal["answer", "drop_answer", "delay_before", "delay_after"]
+EVICTION_SECONDS = 300.0
+"""How long Kubernetes leaves pods on a lost node: the toleration that every pod gets."""
 EFFECTS: tuple[Effect, ...] = ("answer", "drop_answer", "delay_before", "delay_after")
 
 
@@ -60,6 +62,18 @@ class Fault:
         return ApiError(self.status, self.reason, self.message, details)
 
 
+class NodeSwitch(Protocol):
+    """What can take a node away and bring it back."""
+
+    async def lose(self, name: str, evict_after_seconds: float = EVICTION_SECONDS) -> None:
+        """Let it fall silent."""
+        ...
+
+    async def restore(self, name: str) -> None:
+        """Let it come back."""
+        ...
+
+
 class Faults:
     """The switchboard. Volcano's parts and the nodes inside the process do not use HTTP and feel nothing of it."""
 
@@ -71,6 +85,7 @@ class Faults:
         self._identifiers = itertools.count(1)
         self.suspend: Callable[[], Awaitable[None]] | None = None
         self.resume: Callable[[], Awaitable[None]] | None = None
+        self.nodes: NodeSwitch | None = None
 
     def add(self, fault: Fault) -> Fault:
         """Switch a fault on."""
@@ -159,6 +174,16 @@ class Faults:
         """Accept connections again, at the same address."""
         if self.resume is not None:
             await self.resume()
+
+    async def lose_node(self, name: str, evict_after_seconds: float = EVICTION_SECONDS) -> None:
+        """Let a node fall silent; see `nodes.Nodes.lose`."""
+        if self.nodes is not None:
+            await self.nodes.lose(name, evict_after_seconds)
+
+    async def restore_node(self, name: str) -> None:
+        """Let a lost node come back."""
+        if self.nodes is not None:
+            await self.nodes.restore(name)
 
     def _open(self, plural: str | None) -> list[Stream]:
         return [stream for stream in self._streams.open if plural in (None, stream.target.kind.plural)]

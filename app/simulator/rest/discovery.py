@@ -28,7 +28,7 @@ _SUBRESOURCE_KINDS = {
     "log": ("Pod", ("get",)),
     "status": ("", ("get", "patch", "update")),
 }
-_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _AUTHORIZATION = ("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 
 

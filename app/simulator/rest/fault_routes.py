@@ -2,8 +2,9 @@
 
 `GET /simulator/faults` lists, `POST` adds one (the fields of `Fault`), `DELETE` clears all, `DELETE .../<identifier>`
 one. `POST /simulator/watches/<count|cut|abort|stall|release|expire|line>` acts on the open watches
-(`{"plural": "jobs"}`; `line` also takes `{"value": ...}`), `POST /simulator/history/compact`,
-`/simulator/continues/expire`, `/simulator/away` (`{"seconds": 2}`) and `/simulator/vanish` (`{"plural", "group", "namespace", "name"}`) do what their names say.
+(`{"plural": "jobs"}`; `line` also takes `{"value": ...}`). These do what their names say, all by POST:
+`/simulator/history/compact`, `/simulator/continues/expire`, `/simulator/away` (`{"seconds": 2}`), `/simulator/vanish`
+(`{"plural", "group", "namespace", "name"}`), `/simulator/nodes/<name>/<lose|restore>` (`{"evict_after_seconds": 300}`).
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 from aiohttp import web
 
-from app.simulator.faults import EFFECTS, Fault, Faults
+from app.simulator.faults import EFFECTS, EVICTION_SECONDS, Fault, Faults
 from app.simulator.history import encode
 from app.simulator.kinds import KINDS
 from app.simulator.objects import ApiError, Object
@@ -46,6 +47,8 @@ async def fault_answer(request: web.Request, faults: Faults) -> web.Response:
             faults.clear()
         case "DELETE", ["faults", identifier] if identifier.isdecimal():
             faults.clear(int(identifier))
+        case "POST", ["nodes", name, ("lose" | "restore") as action]:
+            await _on_node(faults, name, action, body)
         case "POST", ["watches", action]:
             return json_answer(encode({"watches": _on_watches(faults, action, body)}))
         case "POST", _:
@@ -87,6 +90,16 @@ def _on_watches(faults: Faults, action: str, body: Object) -> int:
     if action not in actions:
         raise ApiError(404, "NotFound", "the server could not find the requested resource")
     return actions[action]()
+
+
+async def _on_node(faults: Faults, name: str, action: str, body: Object) -> None:
+    seconds = body.get("evict_after_seconds", EVICTION_SECONDS)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        raise bad_request("evict_after_seconds is a number of zero or more")
+    if action == "lose":
+        await faults.lose_node(name, float(seconds))
+    else:
+        await faults.restore_node(name)
 
 
 def _line(body: Object) -> bytes:

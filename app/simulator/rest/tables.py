@@ -133,7 +133,9 @@ _COLUMNS: dict[Kind, tuple[Column, ...]] = {
 
 
 def columns(kind: Kind) -> tuple[Column, ...]:
-    """The columns of a kind; every kind has at least its name and age."""
+    """The columns of a kind; every kind has at least its age, and all but events have their name."""
+    if kind is EVENT:
+        return _COLUMNS[EVENT]
     return (_NAME, *_COLUMNS.get(kind, (_AGE,)))
 
 

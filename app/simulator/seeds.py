@@ -1,0 +1,64 @@
+"""What stands in a cluster before anybody uses it: namespaces, priority classes, Volcano's deployments."""
+
+from app.simulator.kinds import DEPLOYMENT, NAMESPACE, PRIORITY_CLASS, Kind
+from app.simulator.objects import ApiError, Object, Objects
+
+VOLCANO_NAMESPACE = "volcano-system"
+VOLCANO_VERSION = "v1.15.1"
+"""The version that the simulated Volcano imitates (volcano-traces)."""
+_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease", VOLCANO_NAMESPACE)
+_PRIORITIES = {
+    "low": 100,
+    "normal": 1000,
+    "high": 10_000,
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+_DEPLOYMENTS = {
+    "volcano-scheduler": "vc-scheduler",
+    "volcano-controllers": "vc-controller-manager",
+    "volcano-admission": "vc-webhook-manager",
+}
+_SIMULATED = {"pumice.dev/simulated": "true"}
+
+
+async def plant_seeds(objects: Objects) -> None:
+    """Create what is missing. A restored store keeps what it has."""
+    for name in _NAMESPACES:
+        await _create_if_missing(objects, NAMESPACE, {"metadata": {"name": name}})
+    for name, value in _PRIORITIES.items():
+        labels = {} if name.startswith("system-") else _SIMULATED
+        metadata = {"name": name, "labels": labels}
+        await _create_if_missing(
+            objects, PRIORITY_CLASS, {"metadata": metadata, "value": value, "globalDefault": False}
+        )
+    for name, image in _DEPLOYMENTS.items():
+        await _plant_deployment(objects, name, image)
+
+
+async def _plant_deployment(objects: Objects, name: str, image: str) -> None:
+    labels = {"app": name, **_SIMULATED}
+    container = {"name": name, "image": f"volcanosh/{image}:{VOLCANO_VERSION}"}
+    deployment: Object = {
+        "metadata": {"name": name, "namespace": VOLCANO_NAMESPACE, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+    if await _create_if_missing(objects, DEPLOYMENT, deployment):
+        counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas", "updatedReplicas"), 1)
+        condition = {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"}
+        status = {"observedGeneration": 1, **counts, "conditions": [condition]}
+        await objects.patch(DEPLOYMENT, VOLCANO_NAMESPACE, name, {"status": status}, "status")
+
+
+async def _create_if_missing(objects: Objects, kind: Kind, obj: Object) -> bool:
+    try:
+        await objects.create(kind, obj)
+    except ApiError as refusal:
+        if refusal.reason != "AlreadyExists":
+            raise
+        return False
+    return True
