@@ -4,11 +4,12 @@ import base64
 import hashlib
 import json
 from typing import Annotated, Generic, TypeVar
+from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BaseModel
 
 from app.errors import InvalidCursor
+from app.schema_base import ResponseBody
 
 T = TypeVar("T")
 
@@ -19,7 +20,7 @@ _NOT_FILTERS = frozenset({"cursor", "limit"})
 _MAX_CURSOR = 1024
 
 
-class Page(BaseModel, Generic[T]):
+class Page(ResponseBody, Generic[T]):
     """Some items of a list, and the cursor of the next page (null on the last)."""
 
     items: list[T]
@@ -41,6 +42,15 @@ class PageRequest:
         self._url = request.url
         self._fingerprint = _fingerprint(request)
         self.after = None if cursor is None else decode(cursor, self._fingerprint)
+
+    def after_id(self) -> UUID | None:
+        """The key of a list that is ordered by a UUID; `InvalidCursor` when it is none."""
+        if self.after is None:
+            return None
+        try:
+            return UUID(self.after)
+        except ValueError as error:
+            raise InvalidCursor("The cursor is not one that this list gave out.") from error
 
     def page(self, response: Response, items: list[T], keys: list[str]) -> Page[T]:
         """A page from up to `limit + 1` items and their keys; the surplus item only tells that there is a next page.
@@ -67,7 +77,7 @@ def decode(cursor: str, fingerprint: str) -> str:
     """The key inside a cursor; `InvalidCursor` when it is broken or belongs to other filters."""
     try:
         found, key = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidCursor("The cursor is not one that this list gave out.") from error
     if found != fingerprint or not isinstance(key, str) or "\x00" in key:
         raise InvalidCursor("The cursor belongs to another list or to other filters; start again without it.")

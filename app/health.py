@@ -1,0 +1,118 @@
+"""Whether the process lives, whether it can serve, and its metrics. No token is needed."""
+
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import AwareDatetime, Field
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.controller.models import LeaseRow
+from app.db import is_away, now, table
+from app.dependencies import SessionMaker
+from app.migrate import head_revision
+from app.schema_base import ResponseBody
+from app.telemetry import REGISTRY
+
+CONTROLLER = "controller"
+"""Name of the lease that the controller's leader holds."""
+
+router = APIRouter(tags=["health"])
+metrics_router = APIRouter(tags=["health"])
+
+leases = table(LeaseRow)
+_UNDEFINED_TABLE = "42P01"
+
+
+class Alive(ResponseBody):
+    """The event loop turns."""
+
+    status: str = "ok"
+
+
+class ControllerPart(ResponseBody):
+    """What the controller's leader last said of itself. Watches go by kind: synced, and seconds since the last word."""
+
+    leading: bool
+    lease_expires_at: AwareDatetime | None = None
+    watches: dict[str, Any] = Field(default_factory=dict)
+    cluster: str = "unknown"
+
+
+class Readiness(ResponseBody):
+    """What the API needs, and what is missing of it. The controller is shown, but is not needed."""
+
+    ready: bool
+    missing: list[str]
+    database: str
+    migrations: str
+    controller: ControllerPart | None = None
+
+
+@router.get("/healthz")
+async def healthz() -> Alive:
+    """Answer as long as the event loop turns; nothing else is looked at, so a restart never makes an outage worse."""
+    return Alive()
+
+
+@router.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing"}})
+async def readyz(sessions: SessionMaker, response: Response) -> Readiness:
+    """Say whether this process can serve: the database answers and has this release's schema.
+
+    The controller and the cluster are shown as parts but do not make the API unready: without them it still accepts,
+    lists and cancels jobs, and everything goes on by itself when they are back.
+    """
+    readiness = await _readiness(sessions)
+    if not readiness.ready:
+        response.status_code = 503
+        response.headers["Retry-After"] = "5"
+    return readiness
+
+
+@metrics_router.get("/metrics", response_class=Response)
+async def metrics() -> Response:
+    """Metrics in Prometheus' text format."""
+    return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _readiness(sessions: SessionMaker) -> Readiness:
+    try:
+        async with sessions() as session:
+            revision = await _revision(session)
+            if revision != head_revision():
+                found = revision or "none"
+                return Readiness(ready=False, missing=["migrations"], database="ok", migrations=f"at {found}")
+            return Readiness(
+                ready=True, missing=[], database="ok", migrations="ok", controller=await _controller(session, now())
+            )
+    except Exception as error:
+        if not is_away(error):
+            raise
+        return Readiness(ready=False, missing=["database"], database="unreachable", migrations="unknown")
+
+
+async def _revision(session: AsyncSession) -> str | None:
+    try:
+        revision: str | None = (
+            await session.execute(text("SELECT version_num FROM alembic_version"))
+        ).scalar_one_or_none()
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+            return None
+        raise
+    return revision
+
+
+async def _controller(session: AsyncSession, moment: datetime) -> ControllerPart:
+    lease = (await session.execute(select(leases).where(leases.c.name == CONTROLLER))).one_or_none()
+    if lease is None:
+        return ControllerPart(leading=False)
+    return ControllerPart(
+        leading=lease.expires_at > moment,
+        lease_expires_at=lease.expires_at,
+        watches=lease.status.get("watches", {}),
+        cluster=lease.status.get("cluster", "unknown"),
+    )

@@ -1,0 +1,83 @@
+"""The HTTP application: routers, problems and middleware put together. Nothing happens at import."""
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic.json_schema import models_json_schema
+
+import app.auth.routes
+import app.health
+from app import problems
+from app.auth.service import Authenticator
+from app.bodies import BodyMiddleware
+from app.db import Sessions
+from app.middleware import AuthenticationMiddleware, RequestMiddleware
+from app.parameters import OnlyKnownParameters
+from app.settings import Settings
+
+API_VERSION = "1.0.0"
+"""Version of the contract, not of the program: the document changes when the contract does, and only then."""
+
+API_ROUTERS: tuple[APIRouter, ...] = (app.auth.routes.router,)
+"""Everything behind a token."""
+
+TAGS = [
+    {"name": "jobs", "description": "Submit, read, list and cancel batch jobs."},
+    {"name": "teams", "description": "Teams, the queues granted to them, and their quotas."},
+    {"name": "queues", "description": "Volcano queues: as wanted, and as last seen in the cluster."},
+    {"name": "tokens", "description": "API tokens."},
+    {"name": "health", "description": "For probes and monitoring; no token needed."},
+]
+
+
+def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
+    """The application over a database that the caller has opened (see `wiring.py`)."""
+    api = FastAPI(
+        title="Pumice",
+        summary="Batch jobs for the Volcano scheduler, over HTTP",
+        version=API_VERSION,
+        root_path=settings.root_path,
+        redirect_slashes=False,  # a redirect can lead to another scheme or host, and clients drop the body on the way
+        openapi_tags=TAGS,
+        generate_unique_id_function=_operation_id,
+        dependencies=[Depends(OnlyKnownParameters())],
+    )
+    api.state.settings = settings
+    api.state.sessions = sessions
+    api.state.authenticator = Authenticator(settings, sessions)
+    problems.install(api)
+    api.include_router(app.health.router)
+    if settings.metrics_port is None:
+        api.include_router(app.health.metrics_router)
+    for router in API_ROUTERS:
+        api.include_router(router, responses=problems.COMMON)
+    # the last one added is the first to see a request
+    api.add_middleware(BodyMiddleware, max_bytes=settings.max_body_bytes)
+    api.add_middleware(AuthenticationMiddleware, authenticator=api.state.authenticator)
+    api.add_middleware(RequestMiddleware)
+    api.openapi = lambda: _document(api)  # type: ignore[method-assign]  # FastAPI's documented way to change it
+    return api
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _document(api: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document, made once, with the schema of problems that `problems.responses` points to."""
+    if api.openapi_schema is None:
+        document = get_openapi(
+            title=api.title,
+            version=api.version,
+            summary=api.summary,
+            routes=api.routes,
+            tags=api.openapi_tags,
+        )
+        _, definitions = models_json_schema(
+            [(problems.Problem, "serialization")], ref_template="#/components/schemas/{model}"
+        )
+        document["components"]["schemas"] |= definitions["$defs"]
+        api.openapi_schema = document
+    return api.openapi_schema
