@@ -9,6 +9,7 @@ from uuid import UUID
 from app import quantity
 from app.cluster.names import INSTALLATION_LABEL, JOB_ID_LABEL, RECORDED_FINALIZER, TEAM_LABEL
 from app.jobs import charges, gang
+from app.jobs.annotations import for_pods
 from app.jobs.schemas import JobCreate, Resources, RetryPolicy, Task, Toleration
 
 Object = dict[str, Any]
@@ -23,13 +24,33 @@ _ACTIONS = {"restart_task": "RestartTask", "restart_job": "RestartJob"}
 class StoredJob(Protocol):
     """What `ManifestInput.of` reads of a job's row."""
 
-    id: UUID
-    team: str
-    queue: str
-    priority: str
-    k8s_namespace: str
-    k8s_name: str
-    spec: dict[str, Any]
+    @property
+    def id(self) -> UUID:
+        """UUIDv7 of the job."""
+
+    @property
+    def team(self) -> str:
+        """Name of the team."""
+
+    @property
+    def queue(self) -> str:
+        """Name of the Volcano queue."""
+
+    @property
+    def priority(self) -> str:
+        """One of the operator's names."""
+
+    @property
+    def k8s_namespace(self) -> str:
+        """The team's namespace."""
+
+    @property
+    def k8s_name(self) -> str:
+        """Name of the Volcano Job."""
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The `JobCreate` as stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +163,7 @@ def _task(spec: JobCreate, index: int, labels: dict[str, str]) -> Object:
             "minAvailable": gang.task_min_available(task),
             "dependsOn": {"name": list(task.depends_on)} if task.depends_on else None,
             "template": {
-                "metadata": {"labels": dict(labels), "annotations": dict(spec.annotations)},
+                "metadata": {"labels": dict(labels), "annotations": for_pods(spec.annotations)},
                 "spec": _pod_spec(task, name),
             },
         }

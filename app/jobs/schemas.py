@@ -6,7 +6,7 @@ will understand (array jobs, timeouts, ...) is unknown today and refused too, ra
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.jobs.fields import (
     MAXIMUM_TASKS,
@@ -22,14 +22,15 @@ from app.jobs.fields import (
     SecretKey,
     Text,
 )
+from app.schema_base import RequestBody
 
 DEFAULT_GPU_RESOURCE = "nvidia.com/gpu"
 
 
-class Body(BaseModel):
-    """Base of every request body: nothing unknown, no silent conversion of types."""
+class Body(RequestBody):
+    """Base of every part of a job's body: no silent conversion of types either."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
 
 class Resources(Body):
@@ -74,19 +75,21 @@ class Task(Body):
     name: Name | None = Field(default=None, description="`worker` for a single task, else `task<index>`")
     replicas: Replicas = Field(description="Pods of this task")
     image: Image
-    command: list[Text] = []
-    args: list[Text] = []
+    command: list[Text] = Field(default=[])
+    args: list[Text] = Field(default=[])
     env: dict[Text, Text] = Field(
         default={}, description="`$(NAME)` in a value stands for a variable of `secret_env`, or an `env` name before it"
     )
-    secret_env: dict[Text, SecretKeyRef] = {}
+    secret_env: dict[Text, SecretKeyRef] = Field(default={})
     resources: Resources
-    node_selector: dict[Text, Text] = {}
-    tolerations: Annotated[list[Toleration], Field(max_length=100)] = []
-    volumes: Annotated[list[Volume], Field(max_length=100)] = []
+    node_selector: dict[Text, Text] = Field(default={})
+    tolerations: list[Toleration] = Field(default=[], max_length=100)
+    volumes: list[Volume] = Field(default=[], max_length=100)
     min_available: Replicas | None = Field(default=None, description="Least pods of this task; its replicas by default")
-    depends_on: Annotated[list[Name], Field(max_length=MAXIMUM_TASKS)] = Field(
-        default=[], description="Tasks whose pods have to run before pods of this one are made (Volcano's dependsOn)"
+    depends_on: list[Name] = Field(
+        default=[],
+        max_length=MAXIMUM_TASKS,
+        description="Tasks whose pods have to run before pods of this one are made (Volcano's dependsOn)",
     )
 
 
@@ -101,8 +104,10 @@ class RetryPolicy(Body):
     """How often a job runs again."""
 
     max: Retries = Field(default=0, description="Further runs; 0 means one run")
-    on: Annotated[list[RetryRule], Field(max_length=255)] = Field(
-        default=[], description="Without any, each failed pod restarts the job while further runs are left"
+    on: list[RetryRule] = Field(
+        default=[],
+        max_length=255,
+        description="Without any, each failed pod restarts the job while further runs are left",
     )
 
 
@@ -113,7 +118,10 @@ class JobCreate(Body):
     queue: Name | None = Field(default=None, description="A queue granted to the team; its default one when left out")
     priority: Text | None = Field(default=None, description="One of the operator's priorities, such as high")
     labels: dict[Text, Text] = Field(default={}, description="Kubernetes labels of the Job and its pods")
-    annotations: dict[Text, Text] = Field(default={}, description="Kubernetes annotations of the Job and its pods")
+    annotations: dict[Text, Text] = Field(
+        default={},
+        description="Annotations of the Job, at most 262,144 bytes; of its pods too while 4,096 of them are left",
+    )
     tasks: Annotated[list[Task], Field(min_length=1, max_length=MAXIMUM_TASKS)]
     min_available: Replicas | None = Field(
         default=None, description="Pods that have to start together; by default all of the tasks that depend on nothing"

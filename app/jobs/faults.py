@@ -1,0 +1,28 @@
+"""How faults of a job are told: where, what, and a code for programs."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from app.errors import Invalid
+from app.validation import pointer
+
+Place = tuple[str | int, ...]
+"""The way from the body to a member."""
+
+
+def invalid(place: Place, words: str, code: str) -> Invalid:
+    """A fault at a place; `words` are a sentence without its full stop, and never repeat what was sent."""
+    where = pointer(place)
+    return Invalid(where, f"{where or 'The body'}: {words}.", code)
+
+
+def in_members(
+    place: Place,
+    members: Mapping[str, str],
+    fault_in_key: Callable[[str], str | None],
+    fault_in_value: Callable[[str], str | None],
+    code: str,
+) -> Iterator[Invalid]:
+    """Faults in the keys and values of a map of texts."""
+    for key, value in members.items():
+        for words in filter(None, (fault_in_key(key), fault_in_value(value))):
+            yield invalid((*place, key), words, code)
