@@ -50,10 +50,10 @@ def _event(job: Job, phase: str, fit: str, *, changed: bool) -> Event | None:
 def _pod_conditions(job: Job, fit: str) -> tuple[PodCondition, ...]:
     """The conditions that differ from what the pods say; that of a gated pod is the API server's."""
     found = []
-    for status in _EXPLAINED:
-        for task in job.by_status.get(status, {}).values():
+    for task in job.tasks:
+        if task.status in _EXPLAINED and not task.facts.gated:
             reason, message = task_reason(job, task)
-            if not task.facts.gated and _is_news(task, reason, message or fit):
+            if _is_news(task, reason, message or fit):
                 found.append(PodCondition(task.facts.raw, reason, message or fit))
     return tuple(found)
 

@@ -123,4 +123,6 @@ async def _each(write: Callable[[T], Awaitable[None]], items: Iterable[T]) -> No
 
 
 def _refused(what: str, obj: Object, error: ApiError) -> None:
-    log.warning(what, name=obj["metadata"]["name"], code=error.code, reason=error.reason)
+    """Conflicts are the usual way to learn that somebody else wrote first."""
+    tell = log.info if error.reason == "Conflict" else log.warning
+    tell(what, name=obj["metadata"]["name"], code=error.code, reason=error.reason)

@@ -1,6 +1,7 @@
 """Who comes first (Volcano v1.15.1, `framework/session_plugins.go`; volcano-facts 5.5).
 
-The keys sort ascending. Creation times have whole seconds; ties fall to the uid, which is random.
+The keys sort ascending. Creation times have whole seconds. Among queues and jobs of the same second the name decides,
+as Volcano's ids of them are the queue's name and the PodGroup's `namespace/name`. Among pods it is the uid.
 """
 
 from app.simulator.volcano.scheduler.model import Job, Task
@@ -16,12 +17,12 @@ _NO_INDEX = -1
 
 def queue_key(book: QueueBook) -> QueueKey:
     """spec.priority, then the smaller share, then age. A weight orders nothing."""
-    return -book.facts.priority, book.share, book.facts.created, book.facts.uid
+    return -book.facts.priority, book.share, book.facts.created, book.facts.name
 
 
 def job_key(job: Job) -> JobKey:
     """PriorityClass, then gangs that are not complete, then the smaller dominant share, then age."""
-    return -job.priority, job.is_ready(), job.share, job.facts.created, job.facts.uid
+    return -job.priority, job.is_ready(), job.share, job.facts.created, "/".join(job.facts.key)
 
 
 def task_key(task: Task) -> TaskKey:

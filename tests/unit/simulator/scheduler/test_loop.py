@@ -1,0 +1,216 @@
+"""The scheduler on an API server in memory."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from app.simulator.clock import Clock
+from app.simulator.kinds import EVENT, NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
+from app.simulator.memory import MemoryObjects
+from app.simulator.objects import ApiError, Object
+from app.simulator.registry import Registry
+from app.simulator.store import Store
+from app.simulator.volcano.scheduler_loop import run_scheduler
+from app.simulator.volcano.settings import VolcanoSettings
+
+GPU = "nvidia.com/gpu"
+LIMIT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CountingClock(Clock):
+    """Tells when the scheduler has come round."""
+
+    rounds: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def sleep(self, seconds: float) -> None:
+        self.rounds.set()
+        await asyncio.sleep(0.002)
+
+
+class FailingObjects(MemoryObjects):
+    """Refuses the first tries of some writes."""
+
+    def __init__(self, registry: Registry) -> None:
+        super().__init__(registry)
+        self.bind_failures = 0
+        self.conflicts: dict[Kind, int] = {}
+
+    async def bind(self, namespace: str, pod: str, node: str) -> None:
+        if self.bind_failures:
+            self.bind_failures -= 1
+            raise ApiError(500, "InternalError", "the node is on fire")
+        await super().bind(namespace, pod, node)
+
+    async def replace(self, kind: Kind, obj: Object, subresource: str | None = None) -> Object:
+        if self.conflicts.get(kind):
+            self.conflicts[kind] -= 1
+            raise ApiError(409, "Conflict", "the object has been modified")
+        return await super().replace(kind, obj, subresource)
+
+
+class Scene:
+    """An API server with two nodes and the queue `q`."""
+
+    def __init__(self) -> None:
+        self.objects = FailingObjects(Registry(Store()))
+        self.clock = CountingClock()
+
+    async def prepare(self) -> None:
+        await self.objects.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        for name in ("gpu-1", "gpu-2"):
+            status = {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110", GPU: "2"}}
+            node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {}, "status": status}
+            await self.objects.create(NODE, node)
+        for name in ("root", "q"):
+            queue = {
+                "apiVersion": QUEUE.api_version,
+                "kind": "Queue",
+                "metadata": {"name": name},
+                "spec": {"weight": 1},
+            }
+            await self.objects.create(QUEUE, queue)
+            await self.objects.patch(QUEUE, None, name, {"status": {"state": "Open"}}, "status")
+
+    async def group(self, name: str, minimum: int, gpus: int) -> None:
+        spec = {"queue": "q", "minMember": minimum, "minResources": {GPU: str(gpus), "pods": str(minimum)}}
+        metadata = {"name": name, "namespace": "team"}
+        await self.objects.create(
+            POD_GROUP,
+            {"apiVersion": POD_GROUP.api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec},
+        )
+
+    async def pod(self, name: str, group: str, gpus: int) -> None:
+        annotations = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-index": name[-1]}
+        requests = {"cpu": "1", GPU: str(gpus)}
+        resources = {"requests": requests, "limits": requests}
+        spec = {
+            "schedulerName": "volcano",
+            "containers": [{"name": "main", "image": "registry.test/llm:1", "resources": resources}],
+        }
+        metadata = {"name": name, "namespace": "team", "annotations": annotations}
+        await self.objects.create(POD, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+    async def phase_becomes(self, name: str, phase: str) -> None:
+        await self.until(POD_GROUP, name, lambda group: (group.get("status") or {}).get("phase") == phase)
+
+    async def until(self, kind: Kind, name: str, holds: Callable[[Object], Any]) -> Object:
+        """The object as soon as it is so."""
+        async with asyncio.timeout(LIMIT_SECONDS):
+            async for event in self.objects.watch(kind):
+                if event.object["metadata"]["name"] == name and holds(event.object):
+                    return event.object
+        raise AssertionError("A watch ended.")
+
+    async def periods(self, count: int) -> None:
+        """Let the scheduler come round some more times."""
+        async with asyncio.timeout(LIMIT_SECONDS):
+            for _ in range(count):
+                self.clock.rounds.clear()
+                await self.clock.rounds.wait()
+
+    async def messages(self, about: str) -> dict[str, int]:
+        """Messages of the events about an object and how often each was told."""
+        events = await self.objects.list(EVENT, "team")
+        return {event["message"]: event["count"] for event in events if event["involvedObject"]["name"] == about}
+
+    async def start_pod(self, name: str) -> None:
+        await self.objects.patch(POD, "team", name, {"status": {"phase": "Running"}}, "status")
+
+
+@pytest.fixture
+async def scene() -> AsyncIterator[Scene]:
+    """A scene whose scheduler runs."""
+    built = Scene()
+    await built.prepare()
+    task = asyncio.create_task(run_scheduler(built.objects, built.clock, VolcanoSettings(seed=3)))
+    yield built
+    assert not task.done()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def allocated_gpus(queue: Object) -> str | None:
+    return ((queue.get("status") or {}).get("allocated") or {}).get(GPU)
+
+
+async def test_job_is_enqueued_bound_and_running(scene: Scene) -> None:
+    await scene.group("a", minimum=2, gpus=2)
+    await scene.phase_becomes("a", "Inqueue")
+    for name in ("a-0", "a-1"):
+        await scene.pod(name, "a", gpus=1)
+    for name in ("a-0", "a-1"):
+        pod = await scene.until(POD, name, lambda pod: pod["spec"].get("nodeName"))
+        assert pod["spec"]["nodeName"] in ("gpu-1", "gpu-2")
+    await scene.phase_becomes("a", "Running")
+    for name in ("a-0", "a-1"):
+        await scene.start_pod(name)
+    group = await scene.until(POD_GROUP, "a", lambda group: group["status"].get("running") == 2)
+    assert [condition["type"] for condition in group["status"]["conditions"]] == ["Scheduled"]
+    queue = await scene.until(QUEUE, "q", lambda queue: allocated_gpus(queue) == "2")
+    assert queue["status"] == {
+        "state": "Open",
+        "reservation": {},
+        "allocated": {"cpu": "2", "memory": "0", GPU: "2", "pods": "2"},
+    }
+    await scene.until(QUEUE, "root", lambda queue: allocated_gpus(queue) == "2")
+    assert "pod group is ready" in await scene.messages("a")
+
+
+async def test_nothing_happens_while_nothing_changes(scene: Scene) -> None:
+    await scene.group("big", minimum=9, gpus=9)
+    await scene.phase_becomes("big", "Pending")
+    await scene.periods(4)
+    before = await scene.messages("big")
+    await scene.periods(4)
+    assert await scene.messages("big") == before
+    await scene.objects.patch(NODE, None, "gpu-1", {"status": {"allocatable": {GPU: "8"}}}, "status")
+    await scene.phase_becomes("big", "Inqueue")
+
+
+async def test_failed_binding_is_told_and_tried_again(scene: Scene) -> None:
+    scene.objects.bind_failures = 1
+    await scene.group("a", minimum=1, gpus=1)
+    await scene.phase_becomes("a", "Inqueue")
+    await scene.pod("a-0", "a", gpus=1)
+    pod = await scene.until(POD, "a-0", lambda pod: pod["status"].get("conditions"))
+    condition = pod["status"]["conditions"][0]
+    assert condition["reason"] == "SchedulerError"
+    assert re.fullmatch(r"failed to bind to node gpu-[12]: the node is on fire", condition["message"])
+    await scene.until(POD, "a-0", lambda pod: pod["spec"].get("nodeName"))
+
+
+@pytest.mark.parametrize("kind", [QUEUE, POD_GROUP], ids=lambda kind: kind.name)
+async def test_conflicts_are_overcome_by_the_next_session(scene: Scene, kind: Kind) -> None:
+    scene.objects.conflicts[kind] = 3
+    await scene.group("a", minimum=1, gpus=1)
+    await scene.phase_becomes("a", "Inqueue")
+    await scene.pod("a-0", "a", gpus=1)
+    await scene.phase_becomes("a", "Running")
+    await scene.until(QUEUE, "q", lambda queue: allocated_gpus(queue) == "1")
+    assert scene.objects.conflicts[kind] == 0
+
+
+async def test_waiting_pod_says_why(scene: Scene) -> None:
+    await scene.group("a", minimum=1, gpus=1)
+    await scene.phase_becomes("a", "Inqueue")
+    await scene.pod("a-0", "a", gpus=3)
+    pod = await scene.until(POD, "a-0", lambda pod: pod["status"].get("conditions"))
+    condition = pod["status"]["conditions"][0]
+    text = "0/2 nodes are unavailable: 2 Insufficient nvidia.com/gpu."
+    assert (condition["status"], condition["reason"], condition["message"]) == ("False", "Unschedulable", text)
+    await scene.periods(2)
+    assert text in await scene.messages("a-0")
+
+
+async def test_object_that_cannot_be_read_does_not_stop_the_others(scene: Scene) -> None:
+    odd = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "odd"}, "value": "high"}
+    await scene.objects.create(PRIORITY_CLASS, odd)
+    await scene.group("a", minimum=1, gpus=1)
+    await scene.phase_becomes("a", "Inqueue")
+    await scene.pod("a-0", "a", gpus=1)
+    await scene.until(POD, "a-0", lambda pod: pod["spec"].get("nodeName"))
