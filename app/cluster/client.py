@@ -61,7 +61,11 @@ class ClusterSettings:
 
 
 class ClusterClient:
-    """Calls to the API server. None of them is ever repeated here: who may repeat what is decided above."""
+    """Calls to the API server, none of them repeated: who may repeat what is decided above.
+
+    One exception is aiohttp's own: a GET or DELETE on a kept connection that turns out to be closed is sent once more
+    on a new one. POST and PATCH never are.
+    """
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api

@@ -19,7 +19,7 @@ DEFAULT_RETRY_AFTER_SECONDS = 1.0
 MAXIMUM_RETRY_AFTER_SECONDS = 300.0
 
 _WEBHOOK_CALL = re.compile(r'failed calling webhook "(?P<name>[A-Za-z0-9.-]{1,253})"')
-_TOO_LARGE_VERSION = "ResourceVersionTooLarge"
+_EXPIRED_WORDS = ("Too large resource version", "too old resource version", "required revision has been compacted")
 
 
 class ClusterError(Exception):
@@ -93,7 +93,6 @@ _BY_CODE: Mapping[int, tuple[type[ClusterError], str]] = {
     401: (Unauthorized, "The cluster does not accept the credentials."),
     404: (NotFound, "The cluster has no such object."),
     409: (Conflict, "The object was changed by somebody else."),
-    410: (Expired, "The cluster no longer knows that resource version."),
 }
 
 
@@ -116,8 +115,8 @@ def from_status(
         return ClusterThrottled(
             f"The cluster asks to wait {wait:g} seconds.", status=code, reason=reason, retry_after_seconds=wait
         )
-    if _is_version_too_large(code, status, message):
-        return Expired("The cluster does not know that resource version yet.", status=code, reason=reason)
+    if _is_expired(code, status):
+        return Expired("The cluster does not know that resource version.", status=code, reason=reason)
     if code == 409 and reason == "AlreadyExists":  # noqa: PLR2004 - an HTTP status
         return AlreadyExists(message or "An object of that name exists.", status=code, reason=reason)
     if code in _BY_CODE:
@@ -158,17 +157,19 @@ def _server_trouble(code: int, message: str) -> str:
     return f"The cluster answered with status {code}."
 
 
-def _is_version_too_large(code: int, status: Mapping[str, Any], message: str) -> bool:
-    """Tell the 504 that follows a restored or replaced etcd: waiting would never help, a new list does.
+def _is_expired(code: int, status: Mapping[str, Any]) -> bool:
+    """Tell every form of "list anew": too old (410), compacted by etcd (500), or not reached yet (504).
 
-    Source: apimachinery `errors.IsTooLargeResourceVersionError`.
+    The last one follows a restored or replaced etcd, where waiting would never help. Sources: apimachinery
+    `errors.IsResourceExpired`, `IsGone` and `IsTooLargeResourceVersionError`; etcd `ErrCompacted`.
     """
-    if code != 504:  # noqa: PLR2004 - an HTTP status
-        return False
+    if code == 410 or status.get("reason") in ("Expired", "Gone"):  # noqa: PLR2004 - an HTTP status
+        return True
     causes = _mapping(status.get("details")).get("causes")
     listed = causes if isinstance(causes, list) else []
-    return "Too large resource version" in message or any(
-        _mapping(cause).get("reason") == _TOO_LARGE_VERSION for cause in listed
+    return code >= 500 and (  # noqa: PLR2004 - an HTTP status
+        any(words in _text(status.get("message")) for words in _EXPIRED_WORDS)
+        or any(_mapping(cause).get("reason") == "ResourceVersionTooLarge" for cause in listed)
     )
 
 

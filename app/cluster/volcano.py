@@ -5,7 +5,7 @@ Reads may be repeated a few times here. Objects are those of Volcano v1.15.1 (vo
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -232,10 +232,13 @@ class Volcano:
             "timeoutSeconds": timeout_seconds,
             "labelSelector": label_selector or kind.label_selector,
         }
-        async with self._client.stream(
-            kind.collection_path, query, connect_seconds=connect_seconds, sock_read_seconds=sock_read_seconds
-        ) as content:
-            yield watch_events(content)
+        async with (
+            self._client.stream(
+                kind.collection_path, query, connect_seconds=connect_seconds, sock_read_seconds=sock_read_seconds
+            ) as content,
+            aclosing(watch_events(content)) as events,
+        ):
+            yield events
 
     async def version(self) -> str:
         """Return the API server's version, for example `v1.36.1`."""

@@ -1,6 +1,7 @@
 """Reading a watch: one JSON object a line, of any length (Kubernetes API concepts, "Watching for changes")."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import NamedTuple, Protocol
 
 from app.cluster.client import Object, json_object
@@ -26,20 +27,21 @@ class Chunks(Protocol):
         ...
 
 
-async def watch_events(content: Chunks) -> AsyncIterator[WatchEvent]:
+async def watch_events(content: Chunks) -> AsyncGenerator[WatchEvent, None]:
     """Yield the events of a watch until the server ends it.
 
     Raises:
         Garbled: a line is not a JSON object.
         ClusterUnavailable: the connection broke or was silent for too long.
     """
-    async for line in lines(content):
-        parsed = json_object(line)
-        kind, obj = parsed.get("type"), parsed.get("object")
-        yield WatchEvent(kind if isinstance(kind, str) else "", obj if isinstance(obj, dict) else {})
+    async with aclosing(lines(content)) as found:
+        async for line in found:
+            parsed = json_object(line)
+            kind, obj = parsed.get("type"), parsed.get("object")
+            yield WatchEvent(kind if isinstance(kind, str) else "", obj if isinstance(obj, dict) else {})
 
 
-async def lines(content: Chunks) -> AsyncIterator[bytearray]:
+async def lines(content: Chunks) -> AsyncGenerator[bytearray, None]:
     """Yield the lines of a stream that are not empty, however long they are.
 
     `StreamReader.readline` refuses lines over its limit, and the next watch meets the same object again; a Job of

@@ -1,0 +1,395 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.cluster.informer import Informer
+from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
+from app.cluster.kinds import JOB
+from app.cluster.observe import observe_job
+from app.cluster.observed import ObservedJob
+from app.cluster.volcano import Volcano
+
+JOBS = JOB.collection_path
+
+
+def job(name: str, version: int, phase: str = "Running", uid: str | None = None, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "team-nlp", "uid": uid or f"uid-{name}", "resourceVersion": str(version)}
+    labels = {"pumice.dev/job-id": f"id-{name}"}
+    return {"metadata": {**metadata, "labels": labels}, "spec": spec, "status": {"state": {"phase": phase}}}
+
+
+def listed(version: int, *items: dict[str, Any], more: str = "") -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": str(version), "continue": more}, "items": list(items)}
+
+
+def event(kind: str, obj: Any) -> dict[str, Any]:
+    return {"type": kind, "object": obj}
+
+
+@dataclass
+class Recorder(InformerMetrics):
+    """What the informer told, and the time it was given."""
+
+    changes: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+    skips: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    lists: int = 0
+    happened: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def change(self, key: str, old: ObservedJob | None, new: ObservedJob | None) -> None:
+        self.changes.append((key, old and old.phase, new and new.phase))
+        self.happened.set()
+
+    def listed(self, kind: str, objects: int) -> None:
+        self.lists += 1
+
+    def skipped(self, kind: str, reason: str) -> None:
+        self.skips.append(reason)
+        self.happened.set()
+
+    def failed(self, kind: str, error: str) -> None:
+        self.failures.append(error)
+        self.happened.set()
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        await asyncio.sleep(0)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not true():
+                self.happened.clear()
+                # Requests reach the server without a word from the informer: look again now and then.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.happened.wait(), 0.02)
+
+
+@asynccontextmanager
+async def running(
+    volcano: Volcano, recorder: Recorder, settings: InformerSettings | None = None, **more: Any
+) -> AsyncIterator[Informer[ObservedJob]]:
+    informer = Informer(
+        volcano,
+        JOB,
+        more.pop("project", observe_job),
+        on_change=recorder.change,
+        metrics=recorder,
+        settings=settings,
+        timing=Timing(sleep=recorder.sleep, uniform=max, now=lambda: datetime(2026, 1, 1, tzinfo=UTC)),
+        index_by=lambda observed: observed.job_id,
+        **more,
+    )
+    task = asyncio.create_task(informer.run())
+    try:
+        yield informer
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+def watches(server: Any) -> list[str]:
+    return [request.query["resourceVersion"] for request in server.requests if "watch" in request.query]
+
+
+def lists(server: Any) -> list[str]:
+    return [request.query.get("continue", "") for request in server.requests if "watch" not in request.query]
+
+
+async def test_list_then_watch(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    stream = server.stream(event("ADDED", job("b", 11)), event("DELETED", job("a", 12)), then="hang")
+    server.answer("GET", JOBS, server.json(200, listed(10, job("a", 5))), stream)
+    async with running(volcano, recorder) as informer:
+        assert not informer.synced.is_set()
+        assert informer.last_contact_at is None
+        await recorder.until(lambda: len(recorder.changes) == 3)
+        assert informer.synced.is_set()
+        assert informer.last_contact_at == datetime(2026, 1, 1, tzinfo=UTC)
+        assert list(informer.cache) == ["team-nlp/b"]
+        assert informer.get("team-nlp/a") is None
+        assert [found.name for found in informer.indexed("id-b")] == ["b"]
+        assert informer.indexed("id-a") == ()
+    assert recorder.changes == [
+        ("team-nlp/a", None, "Running"),
+        ("team-nlp/b", None, "Running"),
+        ("team-nlp/a", "Running", None),
+    ]
+    assert server.requests[1].query["timeoutSeconds"] == "290"
+
+
+# S-01
+@pytest.mark.parametrize("form", ["event", "status"])
+async def test_410_lists_once_and_goes_on(server: Any, volcano: Volcano, recorder: Recorder, form: str) -> None:
+    gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version: 10 (99)"}
+    refusal = server.stream(event("ERROR", gone)) if form == "event" else server.json(410, gone)
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5), job("c", 6))),
+        refusal,
+        server.json(200, listed(100, job("a", 50, "Completed"), job("b", 60))),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: watches(server) == ["10", "100"])
+        assert sorted(informer.cache) == ["team-nlp/a", "team-nlp/b"]
+    assert recorder.changes[2:] == [
+        ("team-nlp/a", "Running", "Completed"),
+        ("team-nlp/b", None, "Running"),
+        ("team-nlp/c", "Running", None),
+    ]
+    assert recorder.lists == 2
+    assert recorder.waits == []
+    # The new list asks for the newest state, not for the old version.
+    assert all("resourceVersion" not in request.query for request in server.requests if "watch" not in request.query)
+
+
+async def test_410_for_ever_is_listed_with_growing_pauses(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    refusals = [server.json(200, listed(10)), server.refusal(410, "Gone")] * 5
+    server.answer("GET", JOBS, *refusals, server.json(200, listed(11)), server.stream(then="hang"))
+    async with running(volcano, recorder):
+        await recorder.until(lambda: watches(server)[-1:] == ["11"])
+    assert recorder.waits == [1.0, 2.0, 4.0, 8.0]
+
+
+# S-03
+async def test_a_silent_connection_is_given_up_and_the_watch_goes_on(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5))),
+        server.stream(event("BOOKMARK", job("x", 20)), then="hang"),
+        server.stream(event("MODIFIED", job("a", 30, "Completed")), then="hang"),
+    )
+    async with running(volcano, recorder, InformerSettings(inactivity_seconds=0.2)) as informer:
+        await recorder.until(lambda: len(recorder.changes) == 2)
+        assert informer.get("team-nlp/a").phase == "Completed"
+    assert watches(server)[:2] == ["10", "20"]
+    assert recorder.failures[0] == "ClusterUnavailable"
+    assert recorder.lists == 1
+
+
+# S-04
+async def test_quiet_watches_are_no_failure(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    hour = [server.stream() for _ in range(14)]
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5))),
+        *hour,
+        server.stream(event("MODIFIED", job("a", 30, "Completed")), then="hang"),
+    )
+    clock = iter(range(0, 300_000, 300))
+    async with running(volcano, recorder) as informer:
+        # Each look at the clock finds it five minutes on: seventy minutes pass in milliseconds.
+        object.__setattr__(informer._timing, "monotonic", lambda: float(next(clock)))
+        await recorder.until(lambda: len(recorder.changes) == 2)
+    assert recorder.lists == 1
+    assert recorder.waits == []
+    assert recorder.failures == []
+    assert watches(server) == ["10"] * 15
+
+
+# S-06
+async def test_long_lines(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    stream: list[Any] = []
+    for version, size in ((20, 70 * 1024), (30, 600 * 1024), (40, 1_400_000)):
+        stream += [
+            event("ADDED", job(f"big-{size}", version, args="x" * size)),
+            event("ADDED", job(f"s-{size}", version + 1)),
+        ]
+    server.answer("GET", JOBS, server.json(200, listed(10)), server.stream(*stream, then="hang"))
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: len(recorder.changes) == 6)
+        assert len(informer.cache) == 6
+    assert len(watches(server)) == 1
+
+
+async def test_lines_may_come_in_pieces_and_a_cut_one_is_sent_again(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    text = b'{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","resourceVersion":"11"}}}'
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10)),
+        server.stream(text[:20], text[20:], b"\r\n\n", b'{"type":"ADDED","obj', then="cut"),
+        server.stream(event("ADDED", job("b", 12)), then="hang"),
+    )
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: len(recorder.changes) == 2)
+        assert sorted(informer.cache) == ["a", "team-nlp/b"]
+    assert watches(server) == ["10", "11"]
+
+
+# S-07
+async def test_strange_events_are_skipped_and_the_next_good_one_counts(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    strange = [
+        event("BOOKMARK", {"kind": "Job", "metadata": {"resourceVersion": "11"}}),
+        event("FOO", job("x", 12)),
+        event("ADDED", None),
+        event("ADDED", {"metadata": {"name": None, "resourceVersion": "13"}}),
+        event("ADDED", {"metadata": {"name": "no-uid", "resourceVersion": "14"}}),
+        {},
+        event("ADDED", {**job("no-status", 15), "status": None, "spec": {"tasks": None}}),
+        event("ADDED", job("a", 16, "Suspended2")),
+    ]
+    server.answer("GET", JOBS, server.json(200, listed(10)), server.stream(*strange, then="hang"))
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: len(recorder.changes) == 2)
+        assert informer.get("team-nlp/no-status").phase == ""
+        assert informer.get("team-nlp/a").phase == "Suspended2"
+    assert recorder.skips == ["unknown_type", "strange_object", "strange_object", "strange_object", "unknown_type"]
+    assert len(watches(server)) == 1
+
+
+async def test_a_projection_that_fails_leaves_the_others_alone(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    def project(obj: Mapping[str, Any]) -> ObservedJob | None:
+        if obj["metadata"]["name"] == "bad":
+            raise KeyError
+        return observe_job(obj)
+
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("bad", 1), job("a", 2))),
+        server.stream(event("ADDED", job("bad", 11)), event("ADDED", job("b", 12)), then="hang"),
+    )
+    async with running(volcano, recorder, project=project) as informer:
+        await recorder.until(lambda: len(recorder.changes) == 2)
+        assert sorted(informer.cache) == ["team-nlp/a", "team-nlp/b"]
+    assert recorder.skips == ["strange_object", "strange_object"]
+
+
+async def test_a_line_that_is_not_json_leads_to_a_list(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10)),
+        server.stream(b"{oops\n", then="hang"),
+        server.json(200, listed(20, job("a", 15))),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder):
+        await recorder.until(lambda: watches(server) == ["10", "20"])
+    assert recorder.failures == ["Garbled"]
+    assert recorder.changes == [("team-nlp/a", None, "Running")]
+
+
+async def test_pages_and_a_token_that_expires(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("old", 1), more="t1")),
+        server.refusal(410, "Expired"),
+        server.json(200, listed(20, job("a", 1), more="t2")),
+        server.json(200, listed(20, job("b", 2), more="t3")),
+        server.json(200, listed(20, job("c", 3))),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder, InformerSettings(page_size=1)) as informer:
+        await recorder.until(lambda: watches(server) == ["20"])
+        # Nothing of the list that was given up has ever been seen.
+        assert sorted(informer.cache) == ["team-nlp/a", "team-nlp/b", "team-nlp/c"]
+    assert lists(server) == ["", "t1", "", "t2", "t3"]
+    assert recorder.lists == 1
+    assert [key for key, _, _ in recorder.changes] == ["team-nlp/a", "team-nlp/b", "team-nlp/c"]
+    assert {request.query["limit"] for request in server.requests if "watch" not in request.query} == {"1"}
+
+
+# S-10, S-21
+async def test_nothing_vanishes_while_the_cluster_is_away(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    away = [server.refusal(500, "InternalError"), server.refusal(503, ""), server.refusal(401, "Unauthorized")]
+    server.answer(
+        "GET",
+        JOBS,
+        *away,
+        server.json(200, listed(10, job("a", 1))),
+        server.refusal(410, "Expired"),
+        server.json(200, listed(20, more="t1")),
+        *away,
+        server.json(200, listed(30)),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder) as informer:
+        await recorder.until(informer.synced.is_set)
+        assert list(informer.cache) == ["team-nlp/a"]
+        await recorder.until(lambda: watches(server) == ["10", "30"])
+    assert recorder.changes == [("team-nlp/a", None, "Running"), ("team-nlp/a", "Running", None)]
+    assert recorder.failures == [
+        *("ClusterUnavailable", "ClusterThrottled", "Unauthorized", "Expired"),
+        *("ClusterUnavailable", "ClusterThrottled", "Unauthorized"),
+    ]
+
+
+async def test_the_servers_wish_to_wait_is_honoured(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    server.answer(
+        "GET",
+        JOBS,
+        server.refusal(429, "TooManyRequests", headers={"Retry-After": "3"}),
+        server.json(200, listed(10)),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder):
+        await recorder.until(lambda: watches(server) == ["10"])
+    assert recorder.waits == [3.5]
+
+
+async def test_the_same_again_is_no_change_and_an_older_one_leads_to_a_list(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    done = job("a", 12, "Completed")
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5))),
+        server.stream(event("MODIFIED", done), event("MODIFIED", done), event("MODIFIED", job("a", 11)), then="hang"),
+        server.json(200, listed(20, done)),
+        server.stream(then="hang"),
+    )
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: watches(server) == ["10", "20"])
+        assert informer.get("team-nlp/a").phase == "Completed"
+    assert recorder.changes == [("team-nlp/a", None, "Running"), ("team-nlp/a", "Running", "Completed")]
+    assert recorder.skips == ["out_of_order"]
+
+
+# S-24
+async def test_another_object_of_the_same_name_shows_by_its_uid(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    seen: list[tuple[str | None, str | None]] = []
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5, uid="A"))),
+        server.stream(event("MODIFIED", job("a", 12, uid="B")), then="hang"),
+    )
+    async with running(volcano, recorder) as informer:
+        informer._on_change = lambda _key, old, new: seen.append((old and old.uid, new and new.uid))
+        await recorder.until(lambda: ("A", "B") in seen)
+
+
+async def test_cancelling_closes_the_watch(server: Any, volcano: Volcano, recorder: Recorder) -> None:
+    server.answer("GET", JOBS, server.json(200, listed(10, job("a", 5))), server.stream(then="hang"))
+    async with running(volcano, recorder) as informer:
+        await recorder.until(lambda: watches(server) == ["10"])
+    assert informer._events is None
+    assert list(informer.cache) == ["team-nlp/a"]
