@@ -1,0 +1,84 @@
+"""Counting a job's pods and reading its times. Pure.
+
+Volcano's own counters drop to zero when a finished Job is killed once more (volcano-sh/volcano#4616), so pods count
+first, and what was counted before is never taken back.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from app.cluster.observed import Counts as StatusCounts
+from app.cluster.observed import ObservedJob
+from app.controller.facts import Counts, JobFacts, PodFacts, Situation
+
+
+def newest(pods: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
+    """The present pod of each name: a restarted pod has its predecessor's name and another uid."""
+    by_name: dict[str, PodFacts] = {}
+    for pod in sorted(pods, key=lambda pod: (not pod.gone, pod.attempt, pod.created_at, pod.uid)):
+        by_name[pod.name] = pod
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def attempt_of(job: JobFacts, volcano_job: ObservedJob) -> int:
+    """Runs so far. Volcano counts retries, and never fewer of them than before."""
+    return max(job.attempt, volcano_job.retry_count + 1)
+
+
+def count(situation: Situation, attempt: int) -> Counts:
+    """Count the pods of the present attempt; `succeeded` never falls and the sum is at most the replicas."""
+    job, volcano_job = situation.job, situation.volcano_job
+    pods = [pod for pod in newest(situation.pods) if not pod.gone or (pod.finished and pod.attempt >= attempt)]
+    status = StatusCounts() if volcano_job is None else volcano_job.counts
+    same_attempt = attempt == job.attempt
+    succeeded = max(_with(pods, "Succeeded"), status.succeeded, job.counts.succeeded)
+    failed = max(_with(pods, "Failed"), status.failed, job.counts.failed if same_attempt and not _alive(pods) else 0)
+    return _capped(job.replicas, succeeded, failed, _with(pods, "Running", "Unknown"), _with(pods, "Pending"))
+
+
+def at_the_end(counts: Counts, job: JobFacts, *, completed: bool) -> Counts:
+    """The last counts of a job.
+
+    Volcano calls a Job Completed when at least `minAvailable` pods succeeded. When that is all of them, all succeeded,
+    even those whose pods were deleted before we saw them end.
+    """
+    if completed and job.min_success is None and job.min_available >= job.replicas:
+        return Counts(succeeded=job.replicas)
+    return _capped(job.replicas, counts.succeeded, counts.failed, 0, 0)
+
+
+def started_at(job: JobFacts, pods: Iterable[PodFacts], now: datetime) -> datetime | None:
+    """When the first pod started, by the node's clock, cut so that no duration is ever negative."""
+    if job.started_at is not None:
+        return job.started_at
+    starts = [pod.started_at for pod in pods if pod.started_at is not None]
+    if not starts:
+        return None
+    first = min(*starts, now)
+    return first if job.submitted_at is None else max(first, job.submitted_at)
+
+
+def ended_at(started: datetime | None, pods: Iterable[PodFacts], now: datetime) -> datetime:
+    """When the last pod ended; now, when no pod says so."""
+    ends = [pod.ended_at for pod in pods if pod.ended_at is not None]
+    last = max(ends) if ends else now
+    last = min(last, now)
+    return last if started is None else max(last, started)
+
+
+def _with(pods: Iterable[PodFacts], *phases: str) -> int:
+    return sum(pod.phase in phases for pod in pods)
+
+
+def _alive(pods: Iterable[PodFacts]) -> bool:
+    return any(pod.alive for pod in pods)
+
+
+def _capped(replicas: int, succeeded: int, failed: int, running: int, pending: int) -> Counts:
+    """Cut the counts to the replicas, the surest first."""
+    left = replicas
+    cut: list[int] = []
+    for amount in (succeeded, failed, running, pending):
+        cut.append(min(amount, left))
+        left -= cut[-1]
+    return Counts(succeeded=cut[0], failed=cut[1], running=cut[2], pending=cut[3])

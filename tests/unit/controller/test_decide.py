@@ -1,0 +1,330 @@
+"""What `decide` makes of a row and the cluster; the ids in comments are those of the cases and recorded traces."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.cluster.names import RECORDED_FINALIZER
+from app.cluster.observed import Counts as StatusCounts
+from app.cluster.observed import ObservedJob, ObservedPodGroup
+from app.controller.decide import decide
+from app.controller.facts import Absence, Action, Counts, JobFacts, PodFacts, Situation
+from app.jobs.states import Desired, JobState
+
+NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
+UID = "uid-a"
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+def row(**facts: Any) -> JobFacts:
+    standard = JobFacts(
+        id=UUID(int=1),
+        team="nlp",
+        queue="q-nlp",
+        k8s_namespace="team-nlp",
+        k8s_name="a",
+        desired=Desired.RUN,
+        state=JobState.PENDING,
+        reason=None,
+        message=None,
+        counts=Counts(),
+        replicas=2,
+        min_available=2,
+        min_success=None,
+        attempt=1,
+        k8s_uid=UID,
+        lock_expires_at=None,
+        submitted_at=ago(100),
+        started_at=None,
+        ended_at=None,
+        recorded_at=None,
+        cleaned_at=None,
+    )
+    return replace(standard, **facts)
+
+
+def volcano_job(phase: str = "Pending", **facts: Any) -> ObservedJob:
+    standard = ObservedJob(
+        uid=UID,
+        namespace="team-nlp",
+        name="a",
+        job_id=str(UUID(int=1)),
+        installation="i",
+        queue="q-nlp",
+        phase=phase,
+        version=0,
+        retry_count=0,
+        min_available=2,
+        counts=StatusCounts(),
+        deleting=False,
+        finalizers=(RECORDED_FINALIZER,),
+        created_at=ago(100),
+        last_transition_at=ago(1),
+        resource_version="1",
+    )
+    return replace(standard, **facts)
+
+
+def pod(index: int, phase: str = "Running", **facts: Any) -> PodFacts:
+    standard = PodFacts(
+        uid=f"pod-{index}-{phase}",
+        name=f"a-worker-{index}",
+        task="worker",
+        index=index,
+        attempt=1,
+        phase=phase,
+        created_at=ago(50),
+        node="gpu-1",
+        started_at=None if phase == "Pending" else ago(40),
+        ended_at=ago(10) if phase in {"Succeeded", "Failed"} else None,
+        exit_code={"Succeeded": 0, "Failed": 3}.get(phase),
+        reason="Error" if phase == "Failed" else None,
+    )
+    return replace(standard, **facts)
+
+
+def group(phase: str = "Pending", **facts: Any) -> ObservedPodGroup:
+    standard = ObservedPodGroup(
+        uid="g",
+        namespace="team-nlp",
+        name="a-uid-a",
+        job_uid=UID,
+        job_id=None,
+        queue="q-nlp",
+        phase=phase,
+        condition="",
+        reason="",
+        message="",
+        condition_at=None,
+        min_member=2,
+        running=0,
+        succeeded=0,
+        failed=0,
+        created_at=ago(90),
+        resource_version="1",
+    )
+    return replace(standard, **facts)
+
+
+def situation(job: JobFacts, shown: ObservedJob | None = None, *pods: PodFacts, **facts: Any) -> Situation:
+    return Situation(job=job, now=NOW, volcano_job=shown, pods=pods, **facts)
+
+
+@pytest.mark.parametrize(
+    ("phase", "pods", "state", "reason"),
+    [
+        ("", [], "pending", "NotPickedUp"),  # S-19: after 60 s
+        ("Pending", [], "pending", "NotPickedUp"),  # S-15: no PodGroup
+        ("Pending", ["Pending", "Pending"], "pending", None),
+        ("Pending", ["Running", "Pending"], "running", None),
+        ("Running", ["Running", "Running"], "running", None),
+        ("Running", ["Pending", "Pending"], "pending", "PodsPending"),  # S-13 a
+        ("Pending", ["Succeeded", "Pending"], "running", None),  # S-13 b
+        ("Running", ["Failed", "Running"], "running", None),  # trace 06: no policy, goes on
+        ("Restarting", ["Failed", "Pending"], "pending", "Restarting"),
+        ("Completed", ["Succeeded", "Succeeded"], "succeeded", None),
+        ("Completed", ["Succeeded", "Running"], "pending", None),  # the news about the pod has not come yet
+        ("Completed", [], "succeeded", None),  # both were needed, so both succeeded
+        ("Failed", ["Succeeded", "Failed"], "failed", "Error"),
+        ("Failed", [], "failed", "Failed"),
+        ("Terminated", [], "failed", "Terminated"),
+        ("Aborted", [], "failed", "Aborted"),
+    ],
+)
+def test_phase_and_pods_make_the_state(phase: str, pods: list[str], state: str, reason: str | None) -> None:
+    shown = [pod(index, each) for index, each in enumerate(pods)]
+    decision = decide(situation(row(), volcano_job(phase), *shown))
+    assert (decision.state, decision.reason) == (state, reason)
+
+
+def test_counts_come_from_pods_and_succeeded_never_falls() -> None:  # S-12
+    job = row(replicas=4, min_available=1, state=JobState.RUNNING, counts=Counts(succeeded=3, running=1))
+    finished = volcano_job("Running", counts=StatusCounts(succeeded=2))
+    decision = decide(situation(job, finished, pod(3, "Running"), pod(2, "Succeeded")))
+    assert decision.counts == Counts(succeeded=3, running=1)
+
+
+def test_counters_that_volcano_cleared_at_the_end_do_no_harm() -> None:  # trace 12: version 1 has no counters
+    job = row(state=JobState.RUNNING, counts=Counts(running=2))
+    decision = decide(situation(job, volcano_job("Completed"), pod(0, "Succeeded"), pod(1, "Succeeded")))
+    assert decision.counts == Counts(succeeded=2)
+
+
+@pytest.mark.parametrize(
+    ("min_success", "state", "reason"), [(None, "failed", "PartialSuccess"), (1, "succeeded", None)]
+)
+def test_partial_success_is_not_success_unless_allowed(min_success: int | None, state: str, reason: str | None) -> None:
+    job = row(replicas=3, min_available=1, min_success=min_success)  # S-18
+    decision = decide(situation(job, volcano_job("Completed"), pod(0, "Succeeded"), pod(1, "Failed"), pod(2, "Failed")))
+    assert (decision.state, decision.reason) == (state, reason)
+    assert decision.counts == Counts(succeeded=1, failed=2)
+
+
+@pytest.mark.parametrize("reason", ["OOMKilled", "Evicted", "NodeLost", "DeadlineExceeded"])
+def test_a_failure_has_the_pods_own_reason(reason: str) -> None:  # S-16
+    failed = pod(1, "Failed", reason=reason, exit_code=137, message="its words")
+    decision = decide(situation(row(), volcano_job("Failed"), pod(0, "Succeeded"), failed))
+    assert decision.reason == reason
+    assert decision.message == "Pod a-worker-1 on gpu-1 failed with exit code 137: its words"
+
+
+def test_a_failure_is_explained_by_a_pod_that_is_gone() -> None:  # H-04
+    recorded = pod(0, "Failed", attempt=3, gone=True, reason="OOMKilled")
+    older = pod(0, "Failed", uid="older", attempt=1, gone=True, reason="Error", ended_at=ago(80))
+    decision = decide(situation(row(attempt=3), volcano_job("Failed", retry_count=2), older, recorded))
+    assert (decision.state, decision.reason, decision.attempt) == ("failed", "OOMKilled", 3)
+
+
+def test_attempts_follow_the_retry_count_and_never_fall() -> None:
+    assert decide(situation(row(attempt=1), volcano_job(retry_count=2))).attempt == 3
+    assert decide(situation(row(attempt=3), volcano_job(retry_count=0))).attempt == 3
+
+
+def test_pending_says_why_and_running_says_nothing() -> None:  # S-15
+    words = group(condition="Unschedulable", message="2/2 tasks in gang unschedulable")
+    waiting = decide(situation(row(), volcano_job(), pod(0, "Pending"), pod_group=words))
+    assert (waiting.reason, waiting.message) == ("Unschedulable", "2/2 tasks in gang unschedulable")
+    running = row(state=JobState.PENDING, reason=waiting.reason, message=waiting.message)
+    decision = decide(situation(running, volcano_job("Running"), pod(0), pod(1), pod_group=words))
+    assert (decision.state, decision.reason, decision.message) == ("running", None, None)
+
+
+def test_a_closed_queue_and_an_image_that_cannot_be_pulled_are_reasons() -> None:
+    assert decide(situation(row(), volcano_job(), queue_state="Closing")).reason == "QueueNotOpen"
+    stuck = pod(0, "Pending", reason="ImagePullBackOff", message="Back-off pulling image")
+    decision = decide(situation(row(), volcano_job("Pending"), stuck))
+    assert (decision.reason, decision.message) == ("ImagePullBackOff", "Back-off pulling image")
+
+
+def test_an_unknown_phase_changes_nothing_but_the_message() -> None:  # S-07
+    decision = decide(situation(row(state=JobState.RUNNING), volcano_job("Suspended2"), pod(0)))
+    assert decision.state == "running"
+    assert "Suspended2" in str(decision.message)
+    assert decision.strange_phase
+
+
+def test_a_job_that_volcano_just_got_is_looked_at_again() -> None:
+    decision = decide(situation(row(), volcano_job("", created_at=ago(1))))
+    assert (decision.state, decision.reason, decision.look_again_seconds) == ("pending", None, 60)
+
+
+def test_a_claimed_job_that_is_seen_is_adopted() -> None:
+    job = row(state=JobState.SUBMITTING, k8s_uid=None, attempt=0, submitted_at=None)
+    decision = decide(situation(job, volcano_job()))
+    assert (decision.state, decision.k8s_uid, decision.attempt) == ("pending", UID, 1)
+
+
+def test_times_are_cut_so_that_no_duration_is_negative() -> None:  # S-22
+    early = pod(0, "Succeeded", started_at=ago(130), ended_at=ago(120))
+    decision = decide(situation(row(), volcano_job("Completed"), early))
+    assert decision.started_at == ago(100)
+    assert decision.ended_at == ago(100)
+    ahead = pod(0, "Succeeded", ended_at=NOW + timedelta(seconds=30))
+    assert decide(situation(row(), volcano_job("Completed"), ahead)).ended_at == NOW
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING])
+def test_absence_is_believed_only_after_a_get(state: JobState) -> None:  # S-10
+    job = row(state=state)
+    assert decide(situation(job)).actions == ()
+    unseen = decide(situation(job, absence=Absence.UNSEEN))
+    assert (unseen.state, unseen.actions) == (state, (Action.CONFIRM_ABSENCE,))
+    lost = decide(situation(job, absence=Absence.CONFIRMED))
+    assert (lost.state, lost.reason, lost.ended_at) == ("lost", "Deleted", NOW)
+
+
+def test_pods_that_were_seen_to_succeed_are_evidence_of_success() -> None:  # S-10, variant
+    job = row(state=JobState.RUNNING, counts=Counts(succeeded=2))
+    assert decide(situation(job, absence=Absence.CONFIRMED)).state == "succeeded"
+    recorded = [pod(index, "Succeeded", gone=True) for index in range(2)]
+    decision = decide(situation(row(state=JobState.RUNNING), None, *recorded, absence=Absence.CONFIRMED))
+    assert (decision.state, decision.ended_at) == ("succeeded", ago(10))
+
+
+def test_a_job_deleted_by_hand_while_it_runs_is_lost() -> None:  # trace 14
+    decision = decide(situation(row(state=JobState.RUNNING), volcano_job("Running", deleting=True), pod(0), pod(1)))
+    assert decision.state == "lost"
+    assert "outside this service" in str(decision.message)
+
+
+def test_a_job_deleted_after_its_end_keeps_its_end() -> None:  # trace 13
+    job = row(state=JobState.RUNNING)
+    decision = decide(situation(job, volcano_job("Completed", deleting=True), pod(0, "Succeeded"), pod(1, "Succeeded")))
+    assert decision.state == "succeeded"
+    unseen_end = volcano_job("Running", deleting=True)
+    assert decide(situation(job, unseen_end, pod(0, "Succeeded"), pod(1, "Failed"))).state == "failed"
+
+
+CANCELLING = row(state=JobState.CANCELLING, desired=Desired.CANCEL)
+
+
+def test_cancelling_commands_again_ever_more_rarely_until_the_job_shows_it() -> None:
+    shown = volcano_job("Running")
+    assert decide(situation(CANCELLING, shown, pod(0))).actions == (Action.TERMINATE,)
+    sent = decide(situation(CANCELLING, shown, pod(0), commands=1, commanded_at=ago(1)))
+    assert (sent.actions, sent.look_again_seconds) == ((), 1)
+    assert decide(situation(CANCELLING, shown, commands=1, commanded_at=ago(2))).actions == (Action.TERMINATE,)
+    assert decide(situation(CANCELLING, shown, commands=20, commanded_at=ago(59))).look_again_seconds == 1
+    assert decide(situation(CANCELLING, volcano_job("Terminating"), pod(0))).actions == ()
+
+
+def test_cancelled_only_when_the_last_pod_is_gone() -> None:  # C-03, C-10
+    staying = pod(1, deleting=True, node="gpu-3")
+    waiting = decide(situation(CANCELLING, volcano_job("Terminated"), staying))
+    assert waiting.state == "cancelling"
+    assert waiting.message == "Waits for 1 pods to go: a-worker-1 on gpu-3."
+    done = decide(situation(CANCELLING, volcano_job("Terminated"), pod(0, "Succeeded")))
+    assert (done.state, done.counts, done.ended_at is not None) == ("cancelled", Counts(succeeded=1), True)
+    gone = decide(situation(CANCELLING, None, staying, absence=Absence.CONFIRMED))
+    assert gone.state == "cancelling"
+    assert decide(situation(CANCELLING, absence=Absence.CONFIRMED)).state == "cancelled"
+
+
+def test_cancelling_a_job_that_may_have_been_sent_waits_for_the_claim_and_then_asks() -> None:
+    job = replace(CANCELLING, k8s_uid=None, lock_expires_at=NOW + timedelta(seconds=5))
+    waiting = decide(situation(job, absence=Absence.UNSEEN))
+    assert (waiting.actions, waiting.look_again_seconds) == ((), 5)
+    late = replace(job, lock_expires_at=ago(1))
+    assert decide(situation(late, absence=Absence.UNSEEN)).actions == (Action.CONFIRM_ABSENCE,)
+    assert decide(situation(late, absence=Absence.CONFIRMED)).state == "cancelled"
+    assert decide(situation(late, volcano_job("Running"))).actions == (Action.TERMINATE,)
+    assert decide(situation(late, volcano_job("Running"))).k8s_uid == UID
+
+
+def test_cancelling_a_job_that_somebody_deleted_lets_it_go() -> None:
+    shown = volcano_job("Running", deleting=True)
+    assert decide(situation(CANCELLING, shown, pod(0))).actions == (Action.RELEASE_FINALIZER,)
+
+
+ENDED = row(state=JobState.SUCCEEDED, ended_at=ago(10))
+
+
+def test_after_the_end_the_finalizer_goes_and_after_retention_the_job() -> None:
+    shown = volcano_job("Completed")
+    assert decide(situation(ENDED, shown)).actions == (Action.RELEASE_FINALIZER,)
+    released = volcano_job("Completed", finalizers=())
+    kept = decide(situation(ENDED, released))
+    assert (kept.actions, kept.look_again_seconds) == ((), 590)
+    assert decide(situation(ENDED, released, retention_seconds=10)).actions == (Action.DELETE,)
+    deleting = volcano_job("Completed", finalizers=(), deleting=True)
+    assert decide(situation(ENDED, deleting, retention_seconds=10)).actions == ()
+    assert not decide(situation(ENDED)).cleaned
+    assert decide(situation(ENDED, absence=Absence.UNSEEN)).cleaned
+
+
+def test_an_ended_job_that_still_runs_in_the_cluster_is_terminated() -> None:
+    ended = replace(ENDED, state=JobState.LOST)
+    decision = decide(situation(ended, volcano_job("Running"), pod(0)))
+    assert decision.actions == (Action.RELEASE_FINALIZER, Action.TERMINATE)
+
+
+def test_a_held_job_is_left_alone() -> None:
+    held = row(state=JobState.HELD, k8s_uid=None)
+    decision = decide(situation(held, absence=Absence.CONFIRMED))
+    assert (decision.state, decision.actions) == ("held", ())
