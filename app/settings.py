@@ -87,3 +87,12 @@ class Settings(BaseSettings):
         url = self.database_url.get_secret_value()
         scheme, separator, rest = url.partition("://")
         return f"postgresql+asyncpg{separator}{rest}" if scheme in {"postgres", "postgresql"} else url
+
+
+class KubernetesEnvironment(BaseSettings):
+    """What Kubernetes' own tools read: where `kubectl` looks, and what a pod is told of its API server."""
+
+    model_config = SettingsConfigDict(extra="ignore")
+
+    kubeconfig: str | None = Field(default=None, description="Paths of kubeconfigs, as `kubectl` takes them.")
+    kubernetes_service_host: str | None = Field(default=None, description="Set in every pod.")
