@@ -1,7 +1,13 @@
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
+import structlog
 import yaml
 
 from app.cluster.client import ClusterSettings, open_client
@@ -50,6 +56,62 @@ async def test_a_token_of_an_exec_plugin_is_used_and_nothing_is_left_behind(serv
     async with open_client(ClusterSettings(kubeconfig=str(path))) as client:
         await Volcano(client).version()
     assert server.requests[0].headers["Authorization"] == "Bearer plugged"
+
+
+async def test_a_token_of_an_exec_plugin_is_kept_fresh_through_failures(
+    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def issue(token: str) -> None:
+        status = {"token": token}
+        credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+        (tmp_path / "credential").write_text(json.dumps(credential))
+
+    async def used() -> str:
+        await Volcano(client).version()
+        return server.requests[-1].headers["Authorization"]
+
+    async def until(true: Callable[[str], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not true(await used()):
+                pass  # each look is a call to the server, which gives way to the others
+
+    monkeypatch.setattr("app.cluster.client._TOKEN_CHECK_SECONDS", 0.02)
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "cat",
+        "args": [str(tmp_path / "credential")],
+    }
+    path = tmp_path / "config"
+    path.write_text(kubeconfig(server.url, {"exec": plugin}))
+    server.answer("GET", "/version", server.json(200, {}))
+    issue("one")
+    with structlog.testing.capture_logs() as logs:
+        async with open_client(ClusterSettings(kubeconfig=str(path))) as client:
+            assert await used() == "Bearer one"
+            (tmp_path / "credential").unlink()
+            await until(lambda token: token == "Bearer one" and bool(logs))
+            issue("two")
+            await until(lambda token: token == "Bearer two")
+    assert {entry["event"] for entry in logs} == {"cluster_token_not_refreshed"}
+
+
+async def test_the_service_accounts_token_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def token() -> str:
+        headers: dict[str, str] = {}
+        await client._api.update_params_for_auth(headers, [], ["BearerToken"])
+        return headers["authorization"]
+
+    library = "kubernetes_asyncio.config.incluster_config"
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    monkeypatch.setattr(f"{library}.SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(f"{library}.SERVICE_CERT_FILENAME", certifi.where())
+    monkeypatch.setattr(f"{library}.TOKEN_REFRESH_PERIOD", timedelta(0))
+    (tmp_path / "token").write_text("one")
+    async with open_client(ClusterSettings(in_cluster=True)) as client:
+        assert await token() == "Bearer one"
+        (tmp_path / "token").write_text("two")
+        assert await token() == "Bearer two"
 
 
 async def test_proxies_of_the_environment_are_not_used_for_loopback(
