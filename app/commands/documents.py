@@ -25,11 +25,11 @@ def openapi(*, check: bool, write: bool) -> None:
 
 def settings(*, check: bool, write: bool) -> None:
     """`.env.example`."""
-    emit(render_settings(), SETTINGS, check=check, write=write, make="make openapi")
+    emit(render_settings(), SETTINGS, check=check, write=write, make="make generated")
 
 
 def problems(*, check: bool, write: bool) -> None:
     """`docs/problems.md`."""
     from app.problems import render_problems_markdown  # noqa: PLC0415 - the other documents need no web framework
 
-    emit(render_problems_markdown(), PROBLEMS, check=check, write=write, make="make openapi")
+    emit(render_problems_markdown(), PROBLEMS, check=check, write=write, make="make generated")
