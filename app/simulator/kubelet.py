@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from app.simulator import pod_status
 from app.simulator.clock import Clock
 from app.simulator.events import record_event
-from app.simulator.kinds import POD
+from app.simulator.kinds import NODE, POD
 from app.simulator.objects import ApiError, Object, Objects
 from app.simulator.pod_life import Life, life_of
 
 _FIRST_BACK_OFF_SECONDS, _LONGEST_BACK_OFF_SECONDS = 10.0, 300.0
+SIMULATED_NODE = "pumice.dev/simulated"
+"""The annotation of nodes that have a simulated kubelet."""
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -93,12 +95,19 @@ class _Worker:
     async def _live(self, pod: Object) -> None:
         life = life_of(pod)
         try:
+            if not await self._has_kubelet():
+                return
             if pod["status"].get("phase") not in _ENDED:
                 await self._run_until_the_end(pod, life)
             await self.terminating.wait()
             await self._terminate(life)
         except ApiError:
             return  # the pod is gone
+
+    async def _has_kubelet(self) -> bool:
+        """A pod bound to a node that is not there, or that is somebody else's, stays as it is."""
+        node = await self._objects.get(NODE, None, self.node)
+        return (node["metadata"].get("annotations") or {}).get(SIMULATED_NODE) == "true"
 
     async def _run_until_the_end(self, pod: Object, life: Life) -> None:
         already = _elapsed_seconds(pod) * self._clock.speed

@@ -5,7 +5,7 @@ import asyncio
 from app.simulator.clock import Clock
 from app.simulator.faults import EVICTION_SECONDS
 from app.simulator.kinds import NODE, POD
-from app.simulator.kubelet import Kubelet
+from app.simulator.kubelet import SIMULATED_NODE, Kubelet
 from app.simulator.objects import ApiError, Object, Objects
 
 _UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -30,7 +30,7 @@ def node_object(number: int, gpus: int, gpu_resource: str) -> Object:
             f"{domain}/gpu.product": "SIMULATED",
         }
     return {
-        "metadata": {"name": name, "labels": labels, "annotations": {"pumice.dev/simulated": "true"}},
+        "metadata": {"name": name, "labels": labels, "annotations": {SIMULATED_NODE: "true"}},
         "spec": {},
         "status": {
             "capacity": capacity,

@@ -3,11 +3,12 @@
 The other one needs Volcano's CRDs and no webhooks; `PUMICE_CONTRACT_TOKEN` is its bearer token.
 """
 
+import asyncio
 import io
 import json
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -53,6 +54,14 @@ class Api:
 
     async def delete(self, path: str, body: Any = None, **query: str | int) -> tuple[int, Any]:
         return await self.call("DELETE", path, body, **query)
+
+    async def until(self, path: str, holds: Callable[[int, Any], bool]) -> None:
+        """Read `path` until its status and value satisfy `holds`."""
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while True:
+                if holds(*await self.get(path)):
+                    return
+                await asyncio.sleep(0.02)
 
     @asynccontextmanager
     async def watch(self, path: str, **query: str | int) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
