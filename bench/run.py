@@ -1,0 +1,166 @@
+"""`make bench`: the service measured against plain floors in the same run. Prints one table; asserts nothing."""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+from sqlalchemy.engine import make_url
+
+from app.cluster.manifest import ManifestInput, render
+from app.db import create_engine, new_id
+from app.embedded import EmbeddedPostgres
+from app.jobs.schemas import JobCreate
+from app.migrate import upgrade
+from app.settings import Settings
+from bench.accepting import accepted_jobs, plain_commits
+from bench.processes import free_port, pumice, wait_until_answers
+from bench.reading import make_history, read_jobs, read_pages
+from bench.releasing import plain_creates, released_jobs
+from bench.report import Line, at_least, below, shown
+from bench.report import render as render_table
+from bench.world import Service, job_body, make_team
+
+ACCEPT_TARGET = 0.15
+RELEASE_TARGET = 0.8
+PAGE_P99_MS = 30
+MEMORY_MB = 200
+ADMIN_TOKEN = "bench-admin-token"
+
+
+class Bench:
+    """One run over one fresh Postgres. Each comparison alternates with its floor, round by round; medians are told."""
+
+    def __init__(self, scratch: Path, *, seconds: float, rounds: int, history: int, jobs: int) -> None:
+        self._scratch = scratch
+        self._seconds = seconds
+        self._rounds = rounds
+        self._history = history
+        self._jobs = jobs
+        self._postgres = EmbeddedPostgres(scratch / "postgres")
+        self._url = self._postgres.url
+        parsed = make_url(self._url)
+        self._dsn = parsed.set(drivername="postgresql").render_as_string()
+
+    async def run(self) -> list[Line]:
+        """Measure everything and return the table's lines."""
+        engine = create_engine(Settings(database_url=self._url, _env_file=None))
+        await upgrade(engine)
+        await engine.dispose()
+        try:
+            port = free_port()
+            environment = {"PUMICE_DATABASE_URL": self._url, "PUMICE_ADMIN_TOKEN": ADMIN_TOKEN}
+            with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
+                service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
+                wait_until_answers(f"{service.url}/readyz", api)
+                make_team(service, "accept", gpus=8)
+                lines = [await self._accept(service, connections) for connections in (2, 16)]
+                lines += await self._read(service)
+            return lines + await self._release(environment)
+        finally:
+            self._postgres.stop()
+
+    async def _accept(self, service: Service, connections: int) -> Line:
+        plain, accepted = [], []
+        for number in range(self._rounds):
+            plain.append((await plain_commits(self._dsn, connections, self._seconds)).per_second)
+            first = (connections * 100 + number) * 100_000
+            accepted.append(
+                (
+                    await accepted_jobs(service, "accept", connections=connections, seconds=self._seconds, first=first)
+                ).per_second
+            )
+        return at_least(
+            f"jobs accepted, {connections} connections",
+            statistics.median(accepted),
+            statistics.median(plain),
+            ACCEPT_TARGET,
+            unit="jobs/s",
+            floor_name="plain commits/s",
+        )
+
+    async def _read(self, service: Service) -> list[Line]:
+        ids = await make_history(self._dsn, self._history)
+        one = await read_jobs(service, ids, 1000)
+        page = await read_pages(service, "accept", 1000)
+        rows = f"{self._history:,} rows of history"
+        return [
+            shown(f"read one job, p50, {rows}", one.percentile(50), unit="ms"),
+            shown(f"read one job, p99, {rows}", one.percentile(99), unit="ms"),
+            shown(f"filtered page of 50, p50, {rows}", page.percentile(50), unit="ms"),
+            below(f"filtered page of 50, p99, {rows}", page.percentile(99), PAGE_P99_MS, unit="ms"),
+        ]
+
+    async def _release(self, environment: dict[str, str]) -> list[Line]:
+        manifests = [_manifest(number) for number in range(self._jobs)]
+        plain, released, memory = [], [], []
+        for number in range(self._rounds):
+            plain.append((await plain_creates(self._scratch, "release", manifests)).per_second)
+            await self._hold_jobs(environment, number)
+            rate, resident = await released_jobs(self._scratch, self._url, self._dsn, self._jobs)
+            released.append(rate)
+            memory.append(resident)
+        return [
+            at_least(
+                f"{self._jobs:,} jobs released to the cluster",
+                statistics.median(released),
+                statistics.median(plain),
+                RELEASE_TARGET,
+                unit="jobs/s",
+                floor_name="plain creates/s",
+            ),
+            below(f"controller memory with {self._jobs:,} live jobs", max(memory), MEMORY_MB, unit="MB"),
+        ]
+
+    async def _hold_jobs(self, environment: dict[str, str], number: int) -> None:
+        """Empty the tables and accept the jobs that the next controller will find."""
+        connection = await asyncpg.connect(self._dsn)
+        await connection.execute("TRUNCATE jobs, job_events, job_pods, team_usage, leases")
+        await connection.close()
+        port = free_port()
+        with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
+            service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
+            wait_until_answers(f"{service.url}/readyz", api)
+            if number == 0:
+                make_team(service, "release", gpus=800)
+            await accepted_jobs(service, "release", connections=8, total=self._jobs)
+
+
+def _manifest(number: int) -> dict[str, Any]:
+    """What the controller sends for such a job, by the same pure function."""
+    return render(
+        ManifestInput(
+            job_id=new_id(),
+            installation_id=new_id(),
+            team="release",
+            namespace="team-release",
+            name=f"plain-{number}",
+            queue="release",
+            priority_class=None,
+            ttl_seconds=86_400,
+            spec=JobCreate.model_validate(job_body(f"plain-{number}")),
+        )
+    )
+
+
+def main() -> None:
+    """Read the arguments, run, print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--seconds", type=float, default=4.0, help="length of one accept measurement")
+    arguments.add_argument("--rounds", type=int, default=3, help="rounds of each comparison; medians are told")
+    arguments.add_argument("--history", type=int, default=100_000, help="finished jobs in the table")
+    arguments.add_argument("--jobs", type=int, default=1000, help="jobs to release")
+    chosen = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="pumice-bench-") as scratch:
+        bench = Bench(
+            Path(scratch), seconds=chosen.seconds, rounds=chosen.rounds, history=chosen.history, jobs=chosen.jobs
+        )
+        sys.stdout.write(render_table(asyncio.run(bench.run())) + "\n")
+
+
+if __name__ == "__main__":
+    main()
