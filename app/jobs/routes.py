@@ -1,0 +1,171 @@
+"""HTTP routes about jobs."""
+
+from http import HTTPStatus
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from app.auth.access import Caller, TeamSubmitter
+from app.auth.principal import Role
+from app.dependencies import AppSettings, SessionMaker, Transaction
+from app.errors import (
+    GpuNotWhole,
+    IdempotencyKeyReused,
+    InvalidCursor,
+    JobFinished,
+    JobNeverFits,
+    NameInUse,
+    NotFound,
+    QueueNotGranted,
+    QueueNotOpen,
+    QuotaExceeded,
+    ValidationError,
+)
+from app.jobs import cancellation, service, store
+from app.jobs.filters import WantedJobs
+from app.jobs.schemas import CancelRequest, JobCreate
+from app.jobs.service import Submission
+from app.jobs.views import EventRead, JobRead, PodRead, event_read, job_read, pod_read
+from app.paging import Page, Paged
+from app.problems import responses
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+_REPLAYED = {
+    "model": JobRead,
+    "description": "The job that an earlier request with the same key and body made",
+    "headers": {"Idempotency-Replayed": {"schema": {"type": "string", "enum": ["true"]}}},
+}
+_CREATED = {"headers": {"Location": {"schema": {"type": "string"}, "description": "Path of the job"}}}
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        pattern="^[!-~]+$",
+        description="Visible ASCII. The same key and body give the same job, however often they are sent",
+    ),
+]
+
+
+@router.post(
+    "/teams/{team}/jobs",
+    status_code=HTTPStatus.CREATED,
+    responses={
+        200: _REPLAYED,
+        201: _CREATED,
+        **responses(
+            *(GpuNotWhole, IdempotencyKeyReused, JobNeverFits, NameInUse, QueueNotGranted, QueueNotOpen, QuotaExceeded),
+            ValidationError,
+        ),
+    },
+)
+async def submit_job(
+    *,
+    team: str,
+    body: JobCreate,
+    caller: TeamSubmitter,
+    request: Request,
+    response: Response,
+    settings: AppSettings,
+    sessions: SessionMaker,
+    idempotency_key: IdempotencyKey = None,
+) -> JobRead:
+    """Accept a job. It is committed when this answers, and runs once even if everything crashes right after."""
+    accepted = await service.submit(sessions, settings, Submission(team, body, idempotency_key, caller.subject))
+    job = job_read(accepted.row)
+    response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/jobs/{job.id}"
+    if accepted.replayed:
+        response.status_code = HTTPStatus.OK
+        response.headers["Idempotency-Replayed"] = "true"
+    return job
+
+
+@router.get("/jobs", responses=responses(InvalidCursor))
+async def list_jobs(
+    wanted: WantedJobs,
+    page: Paged,
+    session: Transaction,
+    response: Response,
+    sort: Annotated[Literal["created_at", "-created_at"], Query(description="Newest first by default")] = "-created_at",
+) -> Page[JobRead]:
+    """Jobs, newest first unless `sort` says otherwise. Members see their own team's only."""
+    rows = await store.list_jobs(
+        session, wanted, newest_first=sort == "-created_at", after=_uuid(page.after), limit=page.limit + 1
+    )
+    jobs = [job_read(row) for row in rows]
+    return page.page(response, jobs, [str(job.id) for job in jobs])
+
+
+def _uuid(key: str | None) -> UUID | None:
+    try:
+        return None if key is None else UUID(key)
+    except ValueError as error:
+        raise InvalidCursor("The cursor is not one that this list gave out.") from error
+
+
+@router.get("/jobs/{job_id}")
+async def read_job(job_id: UUID, caller: Caller, session: Transaction) -> JobRead:
+    """One job. Another team's job is not found."""
+    return job_read(await _found(session, job_id, caller))
+
+
+async def _found(session: Transaction, job_id: UUID, caller: Caller) -> store.Row:
+    row = await store.find(session, job_id, caller.team)
+    if row is None:
+        raise NotFound("There is no such job.")
+    return row
+
+
+@router.get("/jobs/{job_id}/pods", responses=responses(InvalidCursor))
+async def list_pods(
+    job_id: UUID, caller: Caller, page: Paged, session: Transaction, response: Response
+) -> Page[PodRead]:
+    """The pods of every attempt of a job, gone or not, by attempt and name."""
+    await _found(session, job_id, caller)
+    rows = await store.list_pods(session, job_id, after=_pod_key(page.after), limit=page.limit + 1)
+    pods = [pod_read(row) for row in rows]
+    return page.page(response, pods, [f"{pod.attempt}/{pod.name}/{pod.uid}" for pod in pods])
+
+
+def _pod_key(key: str | None) -> tuple[int, str, str] | None:
+    if key is None:
+        return None
+    attempt, _, rest = key.partition("/")
+    name, _, uid = rest.partition("/")
+    return _whole(attempt, 2**31 - 1), name, uid
+
+
+def _whole(key: str, most: int) -> int:
+    if not (key.isascii() and key.isdigit() and len(key) < 20 and int(key) <= most):  # noqa: PLR2004 - digits of 2^63
+        raise InvalidCursor("The cursor is not one that this list gave out.")
+    return int(key)
+
+
+@router.get("/jobs/{job_id}/events", responses=responses(InvalidCursor))
+async def list_events(
+    *,
+    job_id: UUID,
+    caller: Caller,
+    page: Paged,
+    session: Transaction,
+    response: Response,
+    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only events with a larger id")] = 0,
+) -> Page[EventRead]:
+    """What happened to a job, oldest first."""
+    await _found(session, job_id, caller)
+    start = after if page.after is None else _whole(page.after, 2**63 - 1)
+    rows = await store.list_events(session, job_id, after=start, limit=page.limit + 1)
+    events = [event_read(row) for row in rows]
+    return page.page(response, events, [str(event.id) for event in events])
+
+
+@router.post("/jobs/{job_id}/cancel", status_code=HTTPStatus.ACCEPTED, responses=responses(JobFinished))
+async def cancel_job(
+    job_id: UUID, caller: Caller, sessions: SessionMaker, body: CancelRequest | None = None
+) -> JobRead:
+    """Cancel a job. Repeated calls change nothing more; a job that has ended is a conflict."""
+    caller.require(Role.SUBMITTER)
+    return job_read(await cancellation.cancel(sessions, job_id, caller.team, None if body is None else body.reason))
