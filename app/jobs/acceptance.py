@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, Text, and_, any_, bindparam, column, func, insert, literal, select
+from sqlalchemy import BigInteger, Select, Text, and_, any_, bindparam, column, func, insert, literal, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -150,9 +150,16 @@ def _insert_statement() -> Select[Any]:
         .from_select(["job_id", "team", "at", "type", "state", "reason", "message"], line)
         .cte("history")
     )
-    charge = func.jsonb_each(bindparam("usage", type_=JSONB)).table_valued(column("key", Text), column("value", JSONB))
+    charge = func.jsonb_each_text(bindparam("usage", type_=JSONB)).table_valued(
+        column("key", Text), column("value", Text)
+    )
     # in the order of their names, as everybody touches these rows: no two callers block each other for ever
-    amounts = select(new.c.team, charge.c.key, charge.c.value.as_integer()).where(new.c.charged).order_by(charge.c.key)
+    amounts = (
+        select(new.c.team, charge.c.key, charge.c.value.cast(BigInteger))
+        .select_from(new.join(charge, true()))
+        .where(new.c.charged)
+        .order_by(charge.c.key)
+    )
     usage = upsert(team_usage).from_select(["team", "resource", "used"], amounts)
     usage_cte = usage.on_conflict_do_update(
         index_elements=[team_usage.c.team, team_usage.c.resource],
