@@ -87,3 +87,11 @@ def quantities(thing: Any) -> dict[str, str]:
         for name, value in mapping(thing).items()
         if isinstance(name, str) and isinstance(value, str | int) and not isinstance(value, bool)
     }
+
+
+def owning_job(metadata: Mapping[str, Any]) -> str | None:
+    """Return the uid of the Volcano Job among an object's owners."""
+    for owner in mappings(metadata.get("ownerReferences")):
+        if owner.get("kind") == "Job" and text(owner.get("apiVersion")).startswith("batch.volcano.sh/"):
+            return optional_text(owner.get("uid"))
+    return None

@@ -49,7 +49,7 @@ def observe_pod_group(obj: Mapping[str, Any]) -> ObservedPodGroup | None:
         uid=uid,
         namespace=fields.text(metadata.get("namespace")),
         name=name,
-        job_uid=_owning_job(metadata),
+        job_uid=fields.owning_job(metadata),
         job_id=fields.optional_text(fields.mapping(metadata, "labels").get(JOB_ID_LABEL)),
         queue=fields.text(spec.get("queue")),
         phase=fields.text(status.get("phase")),
@@ -118,13 +118,6 @@ def _counts(status: Mapping[str, Any]) -> Counts:
         terminating=fields.count(status.get("terminating")),
         unknown=fields.count(status.get("unknown")),
     )
-
-
-def _owning_job(metadata: Mapping[str, Any]) -> str | None:
-    for owner in fields.mappings(metadata.get("ownerReferences")):
-        if owner.get("kind") == "Job" and fields.text(owner.get("apiVersion")).startswith("batch.volcano.sh/"):
-            return fields.optional_text(owner.get("uid"))
-    return None
 
 
 def _newest_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:

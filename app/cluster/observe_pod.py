@@ -38,6 +38,7 @@ def observe_pod(obj: Fields) -> ObservedPod | None:
         namespace=fields.text(metadata.get("namespace")),
         name=name,
         job_id=fields.optional_text(labels.get(JOB_ID_LABEL)),
+        job_uid=fields.owning_job(metadata),
         job_name=fields.text(labels.get(VOLCANO_JOB_NAME_LABEL) or annotations.get(VOLCANO_JOB_NAME_LABEL)),
         job_version=fields.number(annotations.get(VOLCANO_JOB_VERSION_ANNOTATION)),
         retry_count=fields.number(annotations.get(VOLCANO_RETRY_COUNT_ANNOTATION)),

@@ -86,6 +86,7 @@ class ObservedPod:
     """A pod of a Job.
 
     Attributes:
+        job_uid: of the Job that owns it: two Jobs may carry one label and one name, one after the other (case S-24).
         job_version: `status.version` of the Job when the pod was made.
         retry_count: `status.retryCount` of the Job when the pod was made.
         task: name of its task, "" on a pod that is not Volcano's.
@@ -106,6 +107,7 @@ class ObservedPod:
     namespace: str
     name: str
     job_id: str | None
+    job_uid: str | None
     job_name: str
     job_version: int | None
     retry_count: int | None
