@@ -99,7 +99,10 @@ class SimulatedCluster:
         await self._stop()
 
     def kubeconfig(self, path: Path) -> Path:
-        """Write a kubeconfig file for this cluster."""
+        """Write a kubeconfig file for this cluster.
+
+        kubectl sends no token over plain HTTP (client-go, `IsConfigTransportTLS`); kubernetes-asyncio does.
+        """
         user = {"token": self.settings.token} if self.settings.token else {}
         config = {
             "apiVersion": "v1",
