@@ -10,13 +10,16 @@ from app.db import Sessions, away_as_unavailable
 from app.settings import Settings
 
 
-def get_settings(request: Request) -> Settings:
-    """The settings that `create_app` was given."""
+async def get_settings(request: Request) -> Settings:
+    """The settings that `create_app` was given.
+
+    A coroutine although it waits for nothing: FastAPI sends plain functions to a thread, which costs more than they do.
+    """
     settings: Settings = request.app.state.settings
     return settings
 
 
-def get_sessions(request: Request) -> Sessions:
+async def get_sessions(request: Request) -> Sessions:
     """The session maker that `create_app` was given."""
     sessions: Sessions = request.app.state.sessions
     return sessions

@@ -30,14 +30,7 @@ class Page(ResponseBody, Generic[T]):
 class PageRequest:
     """Which page a caller asked for: at most `limit` items behind the key `after` (None for the first page)."""
 
-    def __init__(
-        self,
-        request: Request,
-        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items on a page")] = DEFAULT_LIMIT,
-        cursor: Annotated[
-            str | None, Query(max_length=_MAX_CURSOR, description="`next_cursor` of the page before")
-        ] = None,
-    ) -> None:
+    def __init__(self, request: Request, limit: int, cursor: str | None) -> None:
         self.limit = limit
         self._url = request.url
         self._fingerprint = _fingerprint(request)
@@ -65,7 +58,16 @@ class PageRequest:
         return Page(items=items[: self.limit], next_cursor=cursor)
 
 
-Paged = Annotated[PageRequest, Depends(PageRequest)]
+async def page_request(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items on a page")] = DEFAULT_LIMIT,
+    cursor: Annotated[str | None, Query(max_length=_MAX_CURSOR, description="`next_cursor` of the page before")] = None,
+) -> PageRequest:
+    """The page that a request asks for. A coroutine, because FastAPI makes classes in another thread."""
+    return PageRequest(request, limit, cursor)
+
+
+Paged = Annotated[PageRequest, Depends(page_request)]
 
 
 def encode(key: str, fingerprint: str) -> str:

@@ -93,17 +93,10 @@ async def list_jobs(
 ) -> Page[JobRead]:
     """Jobs, newest first unless `sort` says otherwise. Members see their own team's only."""
     rows = await store.list_jobs(
-        session, wanted, newest_first=sort == "-created_at", after=_uuid(page.after), limit=page.limit + 1
+        session, wanted, newest_first=sort == "-created_at", after=page.after_id(), limit=page.limit + 1
     )
     jobs = [job_read(row) for row in rows]
     return page.page(response, jobs, [str(job.id) for job in jobs])
-
-
-def _uuid(key: str | None) -> UUID | None:
-    try:
-        return None if key is None else UUID(key)
-    except ValueError as error:
-        raise InvalidCursor("The cursor is not one that this list gave out.") from error
 
 
 @router.get("/jobs/{job_id}")
