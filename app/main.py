@@ -9,6 +9,10 @@ from pydantic.json_schema import models_json_schema
 
 import app.auth.routes
 import app.health
+import app.insight.routes
+import app.jobs.routes
+import app.queues.routes
+import app.teams.routes
 from app import problems
 from app.auth.service import Authenticator
 from app.bodies import BodyMiddleware
@@ -20,7 +24,13 @@ from app.settings import Settings
 API_VERSION = "1.0.0"
 """Version of the contract, not of the program: the document changes when the contract does, and only then."""
 
-API_ROUTERS: tuple[APIRouter, ...] = (app.auth.routes.router,)
+API_ROUTERS: tuple[APIRouter, ...] = (
+    app.jobs.routes.router,
+    app.insight.routes.router,
+    app.teams.routes.router,
+    app.queues.routes.router,
+    app.auth.routes.router,
+)
 """Everything behind a token."""
 
 TAGS = [

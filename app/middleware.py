@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.auth.access import PRINCIPAL
 from app.auth.service import Authenticator
 from app.db import is_away, new_id
-from app.errors import AppError, InternalError, NotFound, Unauthenticated, Unavailable
+from app.errors import AppError, InternalError, Invalid, Unauthenticated, Unavailable, ValidationError
 from app.problems import render
 from app.telemetry import get_logger
 
@@ -85,7 +85,7 @@ class AuthenticationMiddleware:
         if scope["type"] == "http" and _is_protected(scope):
             scope[PRINCIPAL] = await self._authenticator.authenticate(_bearer_token(scope))
         if scope["type"] == "http" and "\x00" in scope["path"]:
-            raise NotFound("There is no such path.")
+            raise ValidationError([Invalid("/path", "/path: A path holds no NUL.", "unstorable-character")])
         await self.app(scope, receive, send)
 
 

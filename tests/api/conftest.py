@@ -56,7 +56,12 @@ class Api:
         if queues is None:
             queues = [f"q-{name}"]
             await self.make_queue(queues[0])
-        body = {"name": name, "namespace": f"team-{name}", "queues": queues, "default_queue": queues[0]}
+        body = {
+            "name": name,
+            "namespace": f"team-{name}",
+            "queues": queues,
+            "default_queue": queues[0] if queues else None,
+        }
         team = await self._create("/v1/teams", body)
         if gpus is not None:
             limits = {"nvidia.com/gpu": {"per_job": gpus, "outstanding": gpus}}
