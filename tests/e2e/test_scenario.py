@@ -1,6 +1,6 @@
 """What a pipeline relies on, over HTTP only: the mission's scenario, quota, cancel and repeated submission."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ import pytest
 
 
 @pytest.fixture
-def service(start: Callable[..., Any], tmp_path: Path) -> Iterator[Any]:
-    yield start("up", "--port", "0", "--data-dir", str(tmp_path / "data"), "--speed", "2").until_ready()
+def service(start: Callable[..., Any], tmp_path: Path) -> Any:
+    return start("up", "--port", "0", "--data-dir", str(tmp_path / "data"), "--speed", "2").until_ready()
 
 
 def test_high_priority_goes_first_and_low_priority_waits_and_starts_by_itself(service: Any) -> None:
