@@ -11,6 +11,8 @@ import app.auth.routes
 import app.health
 import app.insight.routes
 import app.jobs.routes
+import app.insight.routes
+import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
 from app import problems

@@ -75,6 +75,7 @@ def responses(*kinds: type[AppError]) -> dict[int | str, dict[str, Any]]:
 
 
 COMMON = responses(
+    errors.InvalidCursor,
     errors.InvalidJson,
     errors.Unauthenticated,
     errors.Forbidden,

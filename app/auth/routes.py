@@ -17,7 +17,7 @@ from app.paging import Page, Paged
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 
-def get_authenticator(request: Request) -> Authenticator:
+async def get_authenticator(request: Request) -> Authenticator:
     """The one that `create_app` made."""
     authenticator: Authenticator = request.app.state.authenticator
     return authenticator
