@@ -230,13 +230,15 @@ def _command(situation: Situation, seen: Decision) -> Decision:
 
 def _ended(situation: Situation) -> Decision:
     """Clean up after a job whose end is committed: the finalizer, what still runs, and at last the Job itself."""
-    volcano_job, same = situation.volcano_job, unchanged(situation)
+    job, volcano_job, same = situation.job, situation.volcano_job, unchanged(situation)
     if volcano_job is None:
-        gone = situation.absence is not Absence.UNKNOWN and situation.job.cleaned_at is None
-        return replace(same, cleaned=gone and situation.job.k8s_uid is not None)
+        gone = situation.absence is not Absence.UNKNOWN and job.k8s_uid is not None
+        return replace(same, recorded=gone and job.recorded_at is None, cleaned=gone and job.cleaned_at is None)
     same = replace(same, k8s_uid=volcano_job.uid)
     if RECORDED_FINALIZER in volcano_job.finalizers:
         same = replace(same, actions=(Action.RELEASE_FINALIZER,))
+    else:
+        same = replace(same, recorded=job.recorded_at is None)
     if volcano_job.deleting:
         return same
     if volcano_job.phase not in FINISHED_PHASES | STOPPING_PHASES:

@@ -170,6 +170,7 @@ class Decision:
 
     Attributes:
         k8s_uid: of the Job that is ours.
+        recorded: the ended job's Volcano Job no longer carries our finalizer.
         cleaned: the ended job's Volcano Job is gone.
         look_again_seconds: when to decide anew although nothing changes; None is never.
         strange_phase: Volcano showed a phase that we do not know.
@@ -184,6 +185,7 @@ class Decision:
     started_at: datetime | None
     ended_at: datetime | None
     actions: tuple[Action, ...] = ()
+    recorded: bool = False
     cleaned: bool = False
     look_again_seconds: float | None = None
     strange_phase: bool = False
