@@ -1,5 +1,6 @@
 """All of a gang or nothing of it, and what is told about it (volcano-facts 5.6, 6.1-6.3)."""
 
+import random
 from typing import Any
 
 import pytest
@@ -149,6 +150,45 @@ def test_gang_waits_for_pods_that_are_being_deleted(cluster: Any) -> None:
     assert cluster.placed("new") == 3
 
 
+def test_promised_room_is_not_promised_twice(cluster: Any) -> None:
+    cluster.queue("q")
+    cluster.job("old", "q", pods=3, gpus=2, limits_only=True)
+    cluster.settle()
+    cluster.groups.pop("old")
+    for pod in cluster.pods_of("old"):
+        pod["metadata"]["deletionTimestamp"] = "2026-08-20T10:00:30Z"
+    cluster.job("first", "q", pods=2, gpus=2, limits_only=True)
+    cluster.job("second", "q", pods=2, gpus=2, limits_only=True)
+    cluster.settle()
+    assert "once resource is released" in cluster.pod_condition("first-worker-1")[1]
+    assert cluster.pod_condition("second-worker-1")[1].startswith("pod group is not ready")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_free_node_comes_before_one_that_will_be_free(cluster: Any, seed: int) -> None:
+    cluster.queue("q")
+    cluster.job("old", "q", pods=3, gpus=2, limits_only=True)
+    cluster.settle()
+    cluster.groups.pop("old")
+    for pod in cluster.pods_of("old"):
+        pod["metadata"]["deletionTimestamp"] = "2026-08-20T10:00:30Z"
+    free = cluster.pods.pop("old-worker-1")["spec"]["nodeName"]
+    cluster.rng = random.Random(seed)
+    cluster.job("new", "q", pods=1, gpus=2, limits_only=True)
+    cluster.settle()
+    assert cluster.pods["new-worker-0"]["spec"]["nodeName"] == free
+
+
+def test_finished_pods_free_their_nodes(cluster: Any) -> None:
+    cluster.queue("q")
+    cluster.job("old", "q", pods=3, gpus=2)
+    cluster.settle()
+    cluster.finish("old")
+    cluster.job("new", "q", pods=3, gpus=2)
+    cluster.settle()
+    assert cluster.placed("new") == 3
+
+
 def test_role_minimums_are_kept(cluster: Any) -> None:
     cluster.queue("q")
     roles = ("driver", "worker", "worker", "worker")
@@ -166,6 +206,17 @@ def test_pods_without_requests_are_backfilled_whatever_the_quota(seed: Any) -> N
     seed.settle()
     assert seed.phase("empty") == "Running"
     assert seed.placed("empty") == 2
+
+
+def test_node_takes_no_more_pods_than_it_may_have(cluster: Any) -> None:
+    cluster.queue("q")
+    for node in cluster.nodes.values():
+        node["status"]["allocatable"]["pods"] = "1"
+    cluster.job("empty", "q", pods=4, gpus=0, minimum=1, limits_only=True)
+    cluster.settle()
+    assert cluster.placed("empty") == 3
+    text = "0/3 nodes are unavailable: 3 node(s) pod number exceeded."
+    assert cluster.pod_condition("empty-worker-3") == ("Unschedulable", text)
 
 
 def test_pods_of_another_scheduler_take_room_but_are_not_scheduled(cluster: Any) -> None:

@@ -38,9 +38,14 @@ class FailingObjects(MemoryObjects):
     def __init__(self, registry: Registry) -> None:
         super().__init__(registry)
         self.bind_failures = 0
+        self.binds = 0
+        self.hides_binds = False
         self.conflicts: dict[Kind, int] = {}
 
     async def bind(self, namespace: str, pod: str, node: str) -> None:
+        self.binds += 1
+        if self.hides_binds:
+            return
         if self.bind_failures:
             self.bind_failures -= 1
             raise ApiError(500, "InternalError", "the node is on fire")
@@ -168,6 +173,10 @@ async def test_nothing_happens_while_nothing_changes(scene: Scene) -> None:
     before = await scene.messages("big")
     await scene.periods(4)
     assert await scene.messages("big") == before
+    heartbeat = [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-08-20T10:00:00Z"}]
+    await scene.objects.patch(NODE, None, "gpu-1", {"status": {"conditions": heartbeat}}, "status")
+    await scene.periods(4)
+    assert await scene.messages("big") == before
     await scene.objects.patch(NODE, None, "gpu-1", {"status": {"allocatable": {GPU: "8"}}}, "status")
     await scene.phase_becomes("big", "Inqueue")
 
@@ -182,6 +191,19 @@ async def test_failed_binding_is_told_and_tried_again(scene: Scene) -> None:
     assert condition["reason"] == "SchedulerError"
     assert re.fullmatch(r"failed to bind to node gpu-[12]: the node is on fire", condition["message"])
     await scene.until(POD, "a-0", lambda pod: pod["spec"].get("nodeName"))
+
+
+async def test_binding_that_no_watch_has_shown_yet_is_not_repeated(scene: Scene) -> None:
+    scene.objects.hides_binds = True
+    await scene.group("a", minimum=1, gpus=1)
+    await scene.phase_becomes("a", "Inqueue")
+    await scene.pod("a-0", "a", gpus=1)
+    await scene.until(QUEUE, "q", lambda queue: allocated_gpus(queue) == "1")
+    await scene.group("b", minimum=1, gpus=1)
+    await scene.phase_becomes("b", "Inqueue")
+    await scene.periods(3)
+    assert scene.objects.binds == 1
+    assert allocated_gpus(await scene.objects.get(QUEUE, None, "q")) == "1"
 
 
 @pytest.mark.parametrize("kind", [QUEUE, POD_GROUP], ids=lambda kind: kind.name)

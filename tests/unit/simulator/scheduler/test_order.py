@@ -34,12 +34,35 @@ def test_rejected_job_does_not_hold_up_the_next_one(seed: Any) -> None:
 
 
 def test_queue_priority_comes_before_share(cluster: Any) -> None:
-    cluster.queue("late", priority=5)
     cluster.queue("early")
+    cluster.queue("late", priority=5)
     cluster.job("a", "early", pods=3, gpus=2)
     cluster.job("b", "late", pods=3, gpus=2)
     cluster.settle()
     assert (cluster.placed("a"), cluster.placed("b")) == (0, 3)
+
+
+def test_queue_with_the_smaller_share_comes_first(cluster: Any) -> None:
+    cluster.queue("busy")
+    cluster.queue("idle")
+    cluster.job("running", "busy", pods=2, gpus=1)
+    cluster.settle()
+    cluster.job("a", "busy", pods=2, gpus=2)
+    cluster.job("b", "idle", pods=2, gpus=2)
+    cluster.session()
+    assert (cluster.phase("a"), cluster.phase("b")) == ("Pending", "Inqueue")
+
+
+def test_incomplete_gang_comes_before_the_surplus_of_a_complete_one(cluster: Any) -> None:
+    cluster.queue("q", gpus=4)
+    cluster.job("surplus", "q", pods=2, gpus=1, minimum=1, limits_only=True)
+    cluster.job("gang", "q", pods=3, gpus=1, limits_only=True)
+    cluster.settle()
+    lost = cluster.pods["gang-worker-2"]
+    lost["spec"].pop("nodeName")
+    lost["status"] = {"phase": "Pending"}
+    cluster.settle()
+    assert (cluster.placed("surplus"), cluster.placed("gang")) == (1, 3)
 
 
 def test_older_job_comes_first_and_then_the_name_decides(seed: Any) -> None:

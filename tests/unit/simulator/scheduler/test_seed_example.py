@@ -30,6 +30,14 @@ def test_limits_only_gang_beyond_capability_is_enqueued_and_waits(seed: Any) -> 
     assert message.startswith("Pod team/big-worker-0 can possibly be assigned to gpu-")
     assert message.endswith(", once minAvailable is satisfied")
     assert ("big", "Warning", f"3/3 tasks in gang unschedulable: {fit}") in seed.events
+    assert seed.allocated("high-priority") == {"cpu": "0", "memory": "0"}
+
+
+def test_gang_that_is_given_up_leaves_the_share_to_the_next_job(seed: Any) -> None:
+    seed.job("big", "high-priority", pods=3, gpus=2, limits_only=True)
+    seed.job("small", "high-priority", pods=2, gpus=2, limits_only=True)
+    seed.settle()
+    assert (seed.placed("big"), seed.placed("small")) == (0, 2)
 
 
 def test_gang_with_requests_beyond_capability_is_not_enqueued(seed: Any) -> None:
@@ -81,6 +89,18 @@ def test_full_cluster_is_refused_by_overcommit_first(seed: Any) -> None:
     seed.settle()
     normal = [message for name, kind, message in seed.events if (name, kind) == ("next", "Normal")]
     assert set(normal) == {OVERUSED}
+
+
+def test_finished_pods_of_a_running_gang_reserve_nothing(seed: Any) -> None:
+    """Recorded in trace 00: one pod of four has finished and the refusal is proportion's, no longer overcommit's."""
+    seed.job("high", "high-priority", pods=4, gpus=1)
+    seed.job("low", "low-priority", pods=2, gpus=1)
+    seed.settle()
+    seed.pods["high-worker-0"]["status"]["phase"] = "Succeeded"
+    seed.job("next", "high-priority", pods=2, gpus=1)
+    seed.settle()
+    assert ("next", "Normal", QUOTA) in seed.events
+    assert ("next", "Normal", OVERUSED) not in seed.events
 
 
 def test_surplus_of_an_elastic_job_lets_the_next_one_in(seed: Any) -> None:

@@ -100,6 +100,28 @@ def test_texts_name_every_resource_that_is_short(cluster: Any) -> None:
     assert ("a", "Normal", text) in cluster.events
 
 
+def test_overcommit_lets_in_a_fifth_more_than_the_cluster_has(cluster: Any) -> None:
+    cluster.queue("full")
+    cluster.queue("next")
+    cluster.job("running", "full", pods=3, gpus=2)
+    cluster.settle()
+    cluster.job("two", "next", pods=1, gpus=2)
+    cluster.job("one", "next", pods=1, gpus=1)
+    cluster.settle()
+    assert (cluster.phase("two"), cluster.phase("one")) == ("Pending", "Inqueue")
+
+
+def test_running_job_reserves_what_its_pods_do_not_hold_yet(cluster: Any) -> None:
+    cluster.queue("q")
+    cluster.job("running", "q", pods=2, gpus=1)
+    cluster.groups["running"]["spec"]["minResources"]["nvidia.com/gpu"] = "3"
+    cluster.settle()
+    cluster.queue("other")
+    cluster.job("next", "other", pods=5, gpus=1)
+    cluster.settle()
+    assert ("next", "Normal", "resource in cluster is overused: overused nvidia.com/gpu") in cluster.events
+
+
 def test_allocated_counts_for_every_ancestor(cluster: Any) -> None:
     cluster.queue("parent")
     cluster.queue("child")
