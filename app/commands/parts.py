@@ -12,7 +12,7 @@ from app.commands.stopping import Stopping
 from app.telemetry import get_logger
 
 GRACE_SECONDS = 4.0
-"""How long a part may take to end by itself; two parts and PostgreSQL together stay under 10 s."""
+"""How long one part may take to end by itself."""
 
 _CANCEL_SECONDS = 1.0
 _T = TypeVar("_T")

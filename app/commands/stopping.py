@@ -1,10 +1,15 @@
 """When a command stops, and how hard: the first Ctrl-C or SIGTERM asks, the second one does not wait any longer."""
 
 import asyncio
+import math
 import signal
+import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+PATIENCE_SECONDS = 7.0
+"""How long all parts together may take to end by themselves; so that everything has stopped within ten seconds."""
 
 _T = TypeVar("_T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -20,10 +25,15 @@ class Stopping:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.hurried = asyncio.Event()
+        self._patience_ends_at = math.inf
 
     def ask(self) -> None:
         """Ask for the stop; a second time, for a harder one."""
-        (self.hurried if self.asked.is_set() else self.asked).set()
+        if self.asked.is_set():
+            self.hurried.set()
+        else:
+            self._patience_ends_at = time.monotonic() + PATIENCE_SECONDS
+            self.asked.set()
 
     def check(self) -> None:
         """Raise `Stopped` when the stop was asked for."""
@@ -58,8 +68,11 @@ class Stopping:
         return task.result()
 
     async def grace(self, task: "asyncio.Future[Any]", seconds: float) -> bool:
-        """Wait for a task that was told to end, for so many seconds or until hurried. Returns whether it ended."""
-        await self._until_done(task, self.hurried, seconds)
+        """Wait for a task that was told to end: for so many seconds, until hurried, or until the patience for all ends.
+
+        Returns whether it ended.
+        """
+        await self._until_done(task, self.hurried, max(0.0, min(seconds, self._patience_ends_at - time.monotonic())))
         return task.done()
 
     async def _until_done(self, task: "asyncio.Future[Any]", event: asyncio.Event, seconds: float | None) -> None:

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from app.commands import parts
+from app.commands import stopping as stopping_module
 from app.commands.failure import CommandFailed
 from app.commands.parts import ready_or_failed, running, until_stopped
 from app.commands.stopping import Stopped, Stopping
@@ -81,6 +82,17 @@ async def test_a_hurried_stop_gives_no_grace() -> None:
     async with running("part", stubborn, stopping) as task:
         pass
     assert task.cancelled()
+
+
+async def test_all_parts_share_one_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping_module, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "GRACE_SECONDS", 3600.0)
+    stopping = Stopping()
+    stopping.ask()
+    async with running("one", stubborn, stopping) as one, running("other", stubborn, stopping) as other:
+        pass
+    assert one.cancelled()
+    assert other.cancelled()
 
 
 async def test_a_part_that_ends_by_itself_is_a_failure() -> None:
