@@ -62,8 +62,8 @@ class SimulatedCluster:
         self._registry = Registry(self._journal.open() if self._journal else Store())
         self.objects: Objects = MemoryObjects(self._registry)
         self._collector = Collector(self._registry)
-        self._kubelet = Kubelet(self.objects, self.clock)
-        self.nodes = Nodes(self.objects, self._kubelet, self.clock)
+        self.kubelet = Kubelet(self.objects, self.clock)
+        self.nodes = Nodes(self.objects, self.kubelet, self.clock)
         self.server = ApiServer(
             self._registry, token=self.settings.token, host=self.settings.host, port=self.settings.port
         )
@@ -84,7 +84,7 @@ class SimulatedCluster:
             volcano = VolcanoSettings(self.settings.schedule_period_seconds, self.settings.seed)
             self._run("volcano", run_volcano(self.objects, self.clock, volcano))
         self._run("garbage collector", self._collector.run())
-        self._run("kubelet", self._kubelet.run())
+        self._run("kubelet", self.kubelet.run())
         self._run("event expiry", expire_events(self.objects))
         try:
             await self.server.start()

@@ -41,11 +41,16 @@ class Kubelet:
                 worker.task.cancel()
             await asyncio.gather(*(worker.task for worker in self._workers.values()), return_exceptions=True)
 
+    @property
+    def busy(self) -> int:
+        """How many pods have a worker: those that are bound and have not ended."""
+        return len(self._workers)
+
     async def lose(self, node: str) -> None:
         """Stop everything on a node: its pods neither go on nor end, nor obey a deletion."""
         self._lost.add(node)
-        for worker in [w for w in self._workers.values() if w.node == node]:
-            worker.task.cancel()
+        for uid in [uid for uid, worker in self._workers.items() if worker.node == node]:
+            self._workers.pop(uid).task.cancel()
 
     async def restore(self, node: str) -> None:
         """Go on with the pods of a lost node."""
@@ -75,8 +80,12 @@ class Kubelet:
         address = f"10.{244 + (number >> 16) % 8}.{(number >> 8) % 256}.{number % 256}"
         worker = _Worker(self._objects, self._clock, pod, node, address)
         self._workers[uid] = worker
-        worker.task.add_done_callback(lambda _: self._workers.pop(uid, None))
+        worker.task.add_done_callback(lambda _: self._forget(uid, worker))
         return worker
+
+    def _forget(self, uid: str, worker: "_Worker") -> None:
+        if self._workers.get(uid) is worker:
+            del self._workers[uid]
 
 
 class _Worker:
