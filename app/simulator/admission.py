@@ -43,7 +43,7 @@ def resolve_priority(store: Store, pod_kind: Kind, pod: Object) -> None:
     name = spec.get("priorityClassName")
     found = _class_of(store, name)
     if found is None and name:
-        raise forbidden(pod_kind, pod["metadata"]["name"], f"no PriorityClass with name {name} was found")
+        raise forbidden(pod_kind, pod["metadata"].get("name") or "", f"no PriorityClass with name {name} was found")
     if found is not None:
         spec["priorityClassName"] = found["metadata"]["name"]
     spec["priority"] = found.get("value", 0) if found else 0

@@ -69,7 +69,7 @@ def _quality_of_service(spec: Object) -> str:
 
 def _namespace(namespace: Object) -> None:
     labels = namespace["metadata"].setdefault("labels", {})
-    labels["kubernetes.io/metadata.name"] = namespace["metadata"]["name"]
+    labels["kubernetes.io/metadata.name"] = namespace["metadata"].get("name") or ""
     namespace.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
     namespace.setdefault("status", {}).setdefault("phase", "Active")
 

@@ -16,8 +16,8 @@ HISTORY_LENGTH = 10_000
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    """Compact JSON. Half a surrogate pair, which JSON text can hold and UTF-8 cannot, becomes a question mark."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 class Record:

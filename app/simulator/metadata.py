@@ -3,7 +3,8 @@
 import random
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from app.simulator.clock import Clock
 from app.simulator.kinds import (
@@ -36,6 +37,8 @@ _LABEL_RULE = (
     "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
+_MAX_ANNOTATIONS_BYTES = 256 * 1024
 _MAX_SUBDOMAIN, _MAX_LABEL = 253, 63
 
 
@@ -54,10 +57,20 @@ def metadata_of(obj: Object) -> Object:
             metadata.pop(field, None)
         elif not isinstance(value, kind):
             raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field}")
+    for field in ("name", "namespace", "generateName", "resourceVersion", "uid"):
+        _require_text(field, [metadata.get(field) or ""])
     for field in ("labels", "annotations"):
-        if any(not isinstance(value, str) for value in metadata.get(field, {}).values()):
-            raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type string")
+        _require_text(field, metadata.get(field, {}).values())
+    _require_text("finalizers", metadata.get("finalizers", ()))
+    for owner in metadata.get("ownerReferences", ()):
+        named = [owner.get(field) if isinstance(owner, dict) else None for field in _OWNER_FIELDS]
+        _require_text("ownerReferences", named)
     return metadata
+
+
+def _require_text(field: str, values: Iterable[Any]) -> None:
+    if any(not isinstance(value, str) for value in values):
+        raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type string")
 
 
 def stamp_new(kind: Kind, metadata: Object) -> None:
@@ -74,8 +87,11 @@ def stamp_new(kind: Kind, metadata: Object) -> None:
 
 
 def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
-    """What is wrong with the name of a new object."""
+    """What is wrong with the name or the size of the annotations of a new object."""
     name = metadata.get("name")
+    if sum(len(key) + len(value) for key, value in metadata.get("annotations", {}).items()) > _MAX_ANNOTATIONS_BYTES:
+        text = f"Too long: may not be more than {_MAX_ANNOTATIONS_BYTES} bytes"
+        yield Cause("metadata.annotations", text, "FieldValueTooLong")
     if not name or not isinstance(name, str):
         text = "Required value: name or generateName is required"
         yield Cause("metadata.name", text, "FieldValueRequired")

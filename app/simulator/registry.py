@@ -11,7 +11,7 @@ from app.simulator.clock import Clock
 from app.simulator.defaults import apply_defaults
 from app.simulator.deletion import finish_deletion
 from app.simulator.history import Record
-from app.simulator.kinds import EVENT, NAMESPACE, NODE, POD, Kind
+from app.simulator.kinds import NAMESPACE, NODE, POD, Kind
 from app.simulator.metadata import carry_over, metadata_of, moves_generation, name_causes, stamp_new
 from app.simulator.objects import Object, clone
 from app.simulator.pod_checks import pod_causes
@@ -24,8 +24,8 @@ from app.simulator.refusals import (
     invalid,
     not_found,
 )
-from app.simulator.schema_checks import schema_causes
-from app.simulator.schemas import SCHEMAS
+from app.simulator.schema_checks import TYPE_INVALID, schema_causes
+from app.simulator.schemas import SCHEMAS, SHAPES
 from app.simulator.store import Key, Store
 
 _STATUS_KEPT_ON_CREATE = frozenset({NODE, NAMESPACE})
@@ -147,6 +147,7 @@ class Registry:
     @staticmethod
     def _only_its_part(kind: Kind, old: Object, obj: Object, subresource: str | None) -> Object:
         if subresource == "status":
+            _check_types(kind, {"status": obj.get("status")})
             return {**old, "metadata": dict(old["metadata"]), "status": obj.get("status") or {}}
         if "status" in kind.subresources:
             obj.pop("status", None)
@@ -156,30 +157,26 @@ class Registry:
 
     def _admitted(self, kind: Kind, old: Object | None, obj: Object) -> Object:
         operation: Operation = "UPDATE" if old else "CREATE"
-        name = str(obj["metadata"].get("name") or "")
-        if kind in SCHEMAS and not isinstance(obj.get("spec", {}), dict):
-            raise invalid(kind, name, list(schema_causes(SCHEMAS[kind], obj)))
+        _check_types(kind, obj)
         if kind is POD and old:
             self._check_pod_update(old, obj)
         else:
             self._fill_in(kind, obj)
         obj = self.admission.mutate(operation, kind, old, obj)
-        causes = [] if old else list(name_causes(kind, obj["metadata"]))
+        causes = list(name_causes(kind, obj["metadata"]))
         causes += schema_causes(SCHEMAS[kind], obj) if kind in SCHEMAS else ()
         causes += pod_causes(obj) if kind is POD and not old else ()
         if causes:
-            raise invalid(kind, name, causes)
+            raise invalid(kind, str(obj["metadata"].get("name") or ""), causes)
         self.admission.validate(operation, kind, old, obj)
         return obj
 
     def _fill_in(self, kind: Kind, obj: Object) -> None:
-        if kind in (POD, NAMESPACE) and not isinstance(obj.setdefault("spec", {}), dict):
-            raise bad_request(f"json: cannot unmarshal into Go struct field {kind.name}.spec")
+        if kind in SHAPES and "spec" in SHAPES[kind]["properties"] and obj.get("spec") is None:
+            obj["spec"] = {}
         apply_defaults(kind, obj)
         if kind is POD:
             resolve_priority(self.store, kind, obj)
-        if kind is EVENT:
-            obj.setdefault("involvedObject", {})
 
     @staticmethod
     def _check_pod_update(old: Object, new: Object) -> None:
@@ -192,6 +189,16 @@ class Registry:
                 "previously negative)"
             )
             raise invalid(POD, old["metadata"]["name"], [Cause("spec", text, "FieldValueForbidden")])
+
+
+def _check_types(kind: Kind, obj: Object) -> None:
+    """Refuse wrong types before anything reads them: 400 for core kinds, 422 for custom resources."""
+    schema = SCHEMAS.get(kind) or SHAPES.get(kind)
+    causes = [c for c in schema_causes(schema, obj) if c.reason == TYPE_INVALID] if schema else []
+    if causes and kind in SCHEMAS:
+        raise invalid(kind, str(obj.get("metadata", {}).get("name") or ""), causes)
+    if causes:
+        raise bad_request(f"json: cannot unmarshal {kind.name}: {causes[0].message}")
 
 
 def _frozen(spec: Object) -> Object:

@@ -8,6 +8,7 @@ from typing import Any
 from app.simulator.refusals import Cause
 from app.simulator.schemas import Schema
 
+TYPE_INVALID = "FieldValueTypeInvalid"
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -24,9 +25,7 @@ def schema_causes(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]
     kind: str = schema.get("type", "object")
     if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
         found = json.dumps(_type_name(value))
-        yield Cause(
-            path, f"Invalid value: {found}: {path} in body must be of type {kind}: {found}", "FieldValueTypeInvalid"
-        )
+        yield Cause(path, f"Invalid value: {found}: {path} in body must be of type {kind}: {found}", TYPE_INVALID)
         return
     yield from _own_causes(schema, value, path)
     if isinstance(value, list):

@@ -1,12 +1,28 @@
-"""The parts of the CRD schemas of Volcano v1.15.1 that refuse or default something (volcano-facts 1.2, 1.4, 1.5, 1.6).
+"""What must be true of objects, as schemas.
 
-They are structural OpenAPI schemas. Fields without a rule are left out: a real API server would prune unknown fields,
-this one keeps them.
+`SCHEMAS` holds the parts of the CRD schemas of Volcano v1.15.1 that refuse or default something (volcano-facts 1.2,
+1.4, 1.5, 1.6). They are structural OpenAPI schemas. Fields without a rule are left out: a real API server would prune
+unknown fields, this one keeps them.
 """
 
 from typing import Any
 
-from app.simulator.kinds import COMMAND, JOB, POD_GROUP, QUEUE, Kind
+from app.simulator.kinds import (
+    COMMAND,
+    CONFIG_MAP,
+    DEPLOYMENT,
+    EVENT,
+    JOB,
+    NAMESPACE,
+    NODE,
+    POD,
+    POD_GROUP,
+    PRIORITY_CLASS,
+    QUEUE,
+    SECRET,
+    SERVICE,
+    Kind,
+)
 
 Schema = dict[str, Any]
 
@@ -95,6 +111,49 @@ SCHEMAS: dict[Kind, Schema] = {
     POD_GROUP: _object(spec=_POD_GROUP, status={"type": "object"}),
     COMMAND: _object(action=_text(), target={"type": "object", "required": ("apiVersion", "kind", "name", "uid")}),
 }
+
+_CONTAINERS: Schema = {
+    "type": "array",
+    "items": _object(
+        name=_text(),
+        image=_text(),
+        command={"type": "array", "items": _text()},
+        args={"type": "array", "items": _text()},
+        env={"type": "array", "items": {"type": "object"}},
+        resources=_object(limits={"type": "object"}, requests={"type": "object"}),
+    ),
+}
+_POD = _object(
+    containers=_CONTAINERS,
+    initContainers=_CONTAINERS,
+    nodeName=_text(),
+    schedulerName=_text(),
+    priorityClassName=_text(),
+    restartPolicy=_text(),
+    terminationGracePeriodSeconds={"type": "integer"},
+    tolerations={"type": "array", "items": {"type": "object"}},
+)
+_CONDITIONS: Schema = {"type": "array", "items": {"type": "object", "required": ("type",)}}
+
+SHAPES: dict[Kind, Schema] = {
+    POD: _object(
+        spec=_POD,
+        status=_object(
+            phase=_text(),
+            conditions=_CONDITIONS,
+            containerStatuses={"type": "array", "items": {"type": "object", "required": ("name",)}},
+        ),
+    ),
+    NODE: _object(spec={"type": "object"}, status=_object(conditions=_CONDITIONS)),
+    NAMESPACE: _object(spec={"type": "object"}, status={"type": "object"}),
+    SERVICE: _object(spec={"type": "object"}, status={"type": "object"}),
+    DEPLOYMENT: _object(spec={"type": "object"}, status={"type": "object"}),
+    PRIORITY_CLASS: _object(value={"type": "integer"}, globalDefault={"type": "boolean"}, preemptionPolicy=_text()),
+    SECRET: _object(data={"type": "object"}, stringData={"type": "object"}),
+    CONFIG_MAP: _object(data={"type": "object"}),
+    EVENT: _object(involvedObject={"type": "object"}, source={"type": "object"}, message=_text(), reason=_text()),
+}
+"""The types of those fields of core objects that this server or its controllers read. Others are not looked at."""
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
     JOB: {"maxRetry": 3, "queue": "default"},

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import logging
 from collections import deque
 
 from aiohttp import web
@@ -10,7 +11,7 @@ from app.simulator.faults import Fault, Faults
 from app.simulator.history import encode
 from app.simulator.kinds import POD
 from app.simulator.objects import ApiError
-from app.simulator.refusals import status_body
+from app.simulator.refusals import bad_request, status_body
 from app.simulator.registry import Registry
 from app.simulator.rest.bodies import LARGEST_BODY_BYTES, read_value
 from app.simulator.rest.discovery import access_review, discovery_answer, open_to_all
@@ -21,6 +22,7 @@ from app.simulator.rest.pods import Pods
 from app.simulator.rest.resources import Resources, json_answer
 from app.simulator.rest.watching import Streams
 
+_logger = logging.getLogger(__name__)
 _REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _REQUESTS_REMEMBERED = 10_000
 _DISCONNECTED = 499
@@ -88,6 +90,15 @@ class ApiServer:
             status = answer.status
         except ApiError as refusal:
             answer = error_answer(refusal)
+            status = answer.status
+        except RecursionError:
+            answer = error_answer(bad_request("the body is nested too deeply"))
+            status = answer.status
+        except Exception:
+            if isinstance(request.transport, asyncio.Transport) and request.transport.is_closing():
+                raise  # the client has gone: there is nobody to answer
+            _logger.exception("the simulated API server failed at a %s", request.method)
+            answer = error_answer(ApiError(500, "InternalError", "Internal error occurred"))
             status = answer.status
         finally:
             self.requests.append((request.method, request.path, status))
