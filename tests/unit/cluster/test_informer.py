@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from app.cluster.errors import ClusterUnavailable
 from app.cluster.informer import Informer
 from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.kinds import JOB
 from app.cluster.observe import observe_job
 from app.cluster.observed import ObservedJob
-from app.cluster.volcano import Volcano
+from app.cluster.volcano import Page, Volcano
+from app.cluster.watching import WatchEvent
 
 JOBS = JOB.collection_path
 
@@ -393,3 +395,33 @@ async def test_cancelling_closes_the_watch(server: Any, volcano: Volcano, record
         await recorder.until(lambda: watches(server) == ["10"])
     assert informer._events is None
     assert list(informer.cache) == ["team-nlp/a"]
+
+
+async def test_a_watch_that_failed_is_closed_before_the_pause(recorder: Recorder) -> None:
+    log: list[str] = []
+
+    class Source:
+        async def list_page(self, kind: Any, **options: Any) -> Page:
+            return Page([], "10", "")
+
+        @asynccontextmanager
+        async def open_watch(self, kind: Any, resource_version: str, **options: Any) -> AsyncIterator[Any]:
+            async def broken() -> AsyncIterator[WatchEvent]:
+                raise ClusterUnavailable("broken")
+                yield WatchEvent("", {})
+
+            log.append("open")
+            yield broken()
+            log.append("close")
+
+    async def sleep(seconds: float) -> None:
+        log.append("pause")
+        recorder.happened.set()
+        await asyncio.Event().wait()
+
+    informer = Informer(Source(), JOB, observe_job, timing=Timing(sleep=sleep))
+    task = asyncio.create_task(informer.run())
+    await recorder.until(lambda: "pause" in log)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert log == ["open", "close", "pause"]
