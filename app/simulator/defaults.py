@@ -24,6 +24,14 @@ def apply_defaults(kind: Kind, obj: Object) -> None:
         special(obj)
 
 
+def drop_null_defaults(kind: Kind, obj: Object) -> None:
+    """Nulls where the CRD has a default are dropped, as a real API server does before it defaults."""
+    spec = obj.get("spec")
+    for field in DEFAULTS.get(kind, {}):
+        if isinstance(spec, dict) and field in spec and spec[field] is None:
+            del spec[field]
+
+
 def _pod(pod: Object) -> None:
     spec = pod.setdefault("spec", {})
     for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:

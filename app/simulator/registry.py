@@ -8,7 +8,7 @@ from typing import Any
 
 from app.simulator.admission import Admission, NoAdmission, Operation, resolve_priority
 from app.simulator.clock import Clock
-from app.simulator.defaults import apply_defaults
+from app.simulator.defaults import apply_defaults, drop_null_defaults
 from app.simulator.deletion import finish_deletion
 from app.simulator.history import Record
 from app.simulator.kinds import NAMESPACE, NODE, POD, Kind
@@ -147,7 +147,7 @@ class Registry:
     @staticmethod
     def _only_its_part(kind: Kind, old: Object, obj: Object, subresource: str | None) -> Object:
         if subresource == "status":
-            _check_types(kind, {"status": obj.get("status")})
+            _check_types(kind, {"status": obj.get("status") or {}})
             return {**old, "metadata": dict(old["metadata"]), "status": obj.get("status") or {}}
         if "status" in kind.subresources:
             obj.pop("status", None)
@@ -157,6 +157,7 @@ class Registry:
 
     def _admitted(self, kind: Kind, old: Object | None, obj: Object) -> Object:
         operation: Operation = "UPDATE" if old else "CREATE"
+        drop_null_defaults(kind, obj)
         _check_types(kind, obj)
         if kind is POD and old:
             self._check_pod_update(old, obj)
@@ -193,8 +194,8 @@ class Registry:
 
 def _check_types(kind: Kind, obj: Object) -> None:
     """Refuse wrong types before anything reads them: 400 for core kinds, 422 for custom resources."""
-    schema = SCHEMAS.get(kind) or SHAPES.get(kind)
-    causes = [c for c in schema_causes(schema, obj) if c.reason == TYPE_INVALID] if schema else []
+    schema = SCHEMAS.get(kind) or SHAPES.get(kind, {})
+    causes = [c for c in schema_causes(schema, obj, nulls=kind not in SCHEMAS) if c.reason == TYPE_INVALID]
     if causes and kind in SCHEMAS:
         raise invalid(kind, str(obj.get("metadata", {}).get("name") or ""), causes)
     if causes:

@@ -15,25 +15,34 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
     "integer": (int,),
+    "integer or string": (int, str),
+    "quantity": (int, float, str),
 }
 
 
-def schema_causes(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
-    """Every way in which `value` breaks the schema. A null counts as absent."""
-    if value is None:
-        return
+def schema_causes(schema: Schema, value: Any, path: str = "", *, nulls: bool = False) -> Iterator[Cause]:
+    """Every way in which `value` breaks the schema. With `nulls` a null property counts as absent."""
     kind: str = schema.get("type", "object")
-    if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         found = json.dumps(_type_name(value))
         yield Cause(path, f"Invalid value: {found}: {path} in body must be of type {kind}: {found}", TYPE_INVALID)
         return
     yield from _own_causes(schema, value, path)
-    if isinstance(value, list):
+    for part, item, where in _parts(schema, value, path, nulls=nulls):
+        yield from schema_causes(part, item, where, nulls=nulls)
+
+
+def _parts(schema: Schema, value: Any, path: str, *, nulls: bool) -> Iterator[tuple[Schema, Any, str]]:
+    """What is inside an array or an object, with its schema and its path."""
+    if isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
-            yield from schema_causes(schema.get("items", {}), item, f"{path}[{index}]")
+            yield schema["items"], item, f"{path}[{index}]"
     elif isinstance(value, dict):
-        for name, part in schema.get("properties", {}).items():
-            yield from schema_causes(part, value.get(name), f"{path}.{name}" if path else name)
+        others = schema.get("additionalProperties")
+        for name, item in value.items():
+            part = schema.get("properties", {}).get(name, others)
+            if part is not None and not (nulls and item is None):
+                yield part, item, f"{path}.{name}" if path else name
 
 
 def _type_name(value: Any) -> str:

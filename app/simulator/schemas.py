@@ -60,17 +60,59 @@ def _text(longest: int | None = None, pattern: str | None = None) -> Schema:
     return schema
 
 
+def _list(items: Schema, **more: Any) -> Schema:
+    return {"type": "array", "items": items, **more}
+
+
+def _map(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _containers(quantity: Schema) -> Schema:
+    resources = _object(limits=_map(quantity), requests=_map(quantity))
+    return _list(
+        _object(
+            name=_text(),
+            image=_text(),
+            command=_list(_text()),
+            args=_list(_text()),
+            env=_list(_object(name=_text(), value=_text())),
+            ports=_list({"type": "object"}),
+            volumeMounts=_list({"type": "object"}),
+            resources=resources,
+        )
+    )
+
+
+def _pod_spec(quantity: Schema) -> Schema:
+    return _object(
+        containers=_containers(quantity),
+        initContainers=_containers(quantity),
+        volumes=_list({"type": "object"}),
+        nodeSelector=_map(_text()),
+        affinity={"type": "object"},
+        nodeName=_text(),
+        schedulerName=_text(),
+        priorityClassName=_text(),
+        restartPolicy=_text(),
+        hostNetwork={"type": "boolean"},
+        dnsPolicy=_text(),
+        terminationGracePeriodSeconds={"type": "integer"},
+        tolerations=_list({"type": "object"}),
+    )
+
+
+_CUSTOM_QUANTITY: Schema = {"type": "integer or string"}
+_RESOURCES = _map(_CUSTOM_QUANTITY)
+_TOPOLOGY = _object(mode=_text(), highestTierAllowed=_count(), highestTierName=_text(253))
+_TEMPLATE = _object(
+    metadata=_object(labels=_map(_text()), annotations=_map(_text())),
+    spec=_pod_spec(_CUSTOM_QUANTITY),
+)
 _EVENT: Schema = {"type": "string", "enum": _EVENTS}
-_POLICIES: Schema = {
-    "type": "array",
-    "items": _object(
-        action=_text(),
-        event=_EVENT,
-        events={"type": "array", "items": _EVENT},
-        exitCode={"type": "integer"},
-        timeout=_text(),
-    ),
-}
+_POLICIES = _list(
+    _object(action=_text(), event=_EVENT, events=_list(_EVENT), exitCode={"type": "integer"}, timeout=_text())
+)
 _TASK = _object(
     name=_text(63, _NAME_PATTERN),
     replicas=_count(),
@@ -78,13 +120,19 @@ _TASK = _object(
     maxRetry=_count(),
     policies=_POLICIES,
     topologyPolicy={"type": "string", "enum": ("none", "best-effort", "restricted", "single-numa-node")},
-    template={"type": "object"},
+    dependsOn=_object(name=_list(_text()), iteration={"type": "string", "enum": ("any", "all")}),
+    partitionPolicy=_object(totalPartitions=_count(1), partitionSize=_count(1), minPartitions=_count()),
+    template=_TEMPLATE,
 )
 _JOB = _object(
     schedulerName=_text(63),
     minAvailable=_count(),
-    tasks={"type": "array", "minItems": 1, "items": _TASK},
+    tasks=_list(_TASK, minItems=1),
     policies=_POLICIES,
+    plugins=_map(_list(_text())),
+    volumes=_list(_object(mountPath=_text(), volumeClaimName=_text(253), volumeClaim={"type": "object"})),
+    runningEstimate=_text(),
+    networkTopology=_TOPOLOGY,
     queue=_text(253, _SUBDOMAIN_PATTERN),
     maxRetry=_count(),
     ttlSecondsAfterFinished=_count(),
@@ -96,13 +144,19 @@ _QUEUE = _object(
     priority=_count(),
     parent=_text(253, _SUBDOMAIN_PATTERN),
     reclaimable={"type": "boolean"},
+    type=_text(253),
     dequeueStrategy={"type": "string", "enum": ("fifo", "traverse")},
-    capability={"type": "object"},
-    deserved={"type": "object"},
-    guarantee={"type": "object"},
+    capability=_RESOURCES,
+    deserved=_RESOURCES,
+    guarantee=_object(resource=_RESOURCES),
 )
 _POD_GROUP = _object(
-    minMember=_count(), queue=_text(253), priorityClassName=_text(253), minResources={"type": "object"}
+    minMember=_count(),
+    minTaskMember=_map({"type": "integer"}),
+    queue=_text(253),
+    priorityClassName=_text(253),
+    minResources=_RESOURCES,
+    networkTopology=_TOPOLOGY,
 )
 
 SCHEMAS: dict[Kind, Schema] = {
@@ -112,36 +166,15 @@ SCHEMAS: dict[Kind, Schema] = {
     COMMAND: _object(action=_text(), target={"type": "object", "required": ("apiVersion", "kind", "name", "uid")}),
 }
 
-_CONTAINERS: Schema = {
-    "type": "array",
-    "items": _object(
-        name=_text(),
-        image=_text(),
-        command={"type": "array", "items": _text()},
-        args={"type": "array", "items": _text()},
-        env={"type": "array", "items": {"type": "object"}},
-        resources=_object(limits={"type": "object"}, requests={"type": "object"}),
-    ),
-}
-_POD = _object(
-    containers=_CONTAINERS,
-    initContainers=_CONTAINERS,
-    nodeName=_text(),
-    schedulerName=_text(),
-    priorityClassName=_text(),
-    restartPolicy=_text(),
-    terminationGracePeriodSeconds={"type": "integer"},
-    tolerations={"type": "array", "items": {"type": "object"}},
-)
-_CONDITIONS: Schema = {"type": "array", "items": {"type": "object", "required": ("type",)}}
+_CONDITIONS = _list({"type": "object", "required": ("type",)})
 
 SHAPES: dict[Kind, Schema] = {
     POD: _object(
-        spec=_POD,
+        spec=_pod_spec({"type": "quantity"}),
         status=_object(
             phase=_text(),
             conditions=_CONDITIONS,
-            containerStatuses={"type": "array", "items": {"type": "object", "required": ("name",)}},
+            containerStatuses=_list({"type": "object", "required": ("name",)}),
         ),
     ),
     NODE: _object(spec={"type": "object"}, status=_object(conditions=_CONDITIONS)),
