@@ -80,7 +80,8 @@ def is_away(error: BaseException) -> bool:
         return True
     if isinstance(error, DBAPIError):
         return error.connection_invalidated or _class_of(error) in {"08", "57", "53"} or _read_only(error)
-    return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError, TimeoutError))
+    # OSError: no route, no such name, no such socket; SQLAlchemy does not wrap what happens while it connects
+    return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError, TimeoutError))
 
 
 def _sqlstate(error: DBAPIError) -> str:

@@ -11,8 +11,6 @@ import app.auth.routes
 import app.health
 import app.insight.routes
 import app.jobs.routes
-import app.insight.routes
-import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
 from app import problems
@@ -50,12 +48,12 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
         title="Pumice",
         summary="Batch jobs for the Volcano scheduler, over HTTP",
         version=API_VERSION,
-        root_path=settings.root_path,
         redirect_slashes=False,  # a redirect can lead to another scheme or host, and clients drop the body on the way
         openapi_tags=TAGS,
         generate_unique_id_function=_operation_id,
         dependencies=[Depends(OnlyKnownParameters())],
     )
+    api.root_path = settings.root_path  # as an argument it is deprecated, in favour of the server's own option
     api.state.settings = settings
     api.state.sessions = sessions
     api.state.authenticator = Authenticator(settings, sessions)

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from typing import Annotated, Generic, TypeVar
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
@@ -32,7 +33,9 @@ class PageRequest:
 
     def __init__(self, request: Request, limit: int, cursor: str | None) -> None:
         self.limit = limit
-        self._url = request.url
+        # from the scope and not request.url, which is built from the Host header and fails with a broken one
+        self._path = f"{request.scope.get('root_path', '')}{route_path(request)}"
+        self._parameters = [item for item in request.query_params.multi_items() if item[0] != "cursor"]
         self._fingerprint = _fingerprint(request)
         self.after = None if cursor is None else decode(cursor, self._fingerprint)
 
@@ -53,8 +56,8 @@ class PageRequest:
         if len(items) <= self.limit:
             return Page(items=items)
         cursor = encode(keys[self.limit - 1], self._fingerprint)
-        url = self._url.include_query_params(cursor=cursor)
-        response.headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
+        query = urlencode([*self._parameters, ("cursor", cursor)])
+        response.headers["Link"] = f'<{quote(self._path)}?{query}>; rel="next"'
         return Page(items=items[: self.limit], next_cursor=cursor)
 
 
@@ -86,6 +89,12 @@ def decode(cursor: str, fingerprint: str) -> str:
     return key
 
 
+def route_path(request: Request) -> str:
+    """The request's path without the prefix of a proxy, which some servers leave in and others take away."""
+    path: str = request.scope["path"]
+    return path.removeprefix(request.scope.get("root_path", ""))
+
+
 def _fingerprint(request: Request) -> str:
     filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _NOT_FILTERS)
-    return hashlib.sha256(json.dumps([request.url.path, filters]).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([route_path(request), filters]).encode()).hexdigest()[:16]

@@ -8,6 +8,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
@@ -135,6 +136,11 @@ def _of_http(request: Request, error: HTTPException) -> AppError:
     return errors.InternalError("")
 
 
+def location(request: Request, path: str) -> str:
+    """A path as the caller has to write it: behind the prefix that a proxy takes away."""
+    return f"{request.scope.get('root_path', '')}{path}"
+
+
 def methods_of(app: FastAPI, scope: Scope) -> list[str]:
     """The methods that the routes of this path take together (RFC 9110, 10.2.1)."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -147,8 +153,6 @@ def methods_of(app: FastAPI, scope: Scope) -> list[str]:
 
 def route_contexts(app: FastAPI) -> Iterator[Any]:
     """Every route of the application, also those of its included routers."""
-    from fastapi.routing import iter_route_contexts  # noqa: PLC0415  kept beside its one use
-
     return iter(iter_route_contexts(app.routes))
 
 

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from app import problems
 from app.auth.access import Admin, Caller
@@ -20,10 +20,12 @@ _UNSEEN: dict[str, Any] = {"state": "Unknown", "allocated": {}, "pod_groups": {}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, responses=problems.responses(NameInUse))
-async def create_queue(body: QueueCreate, admin: Admin, session: Transaction, response: Response) -> QueueRead:
+async def create_queue(
+    body: QueueCreate, admin: Admin, session: Transaction, request: Request, response: Response
+) -> QueueRead:
     """Make a queue. The controller creates it in Volcano; `observed` tells when it is there."""
     row = await service.create_queue(session, body)
-    response.headers["Location"] = f"/v1/queues/{row.name}"
+    response.headers["Location"] = problems.location(request, f"/v1/queues/{row.name}")
     return _read(row)
 
 

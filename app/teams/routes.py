@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 
 from app import problems
 from app.auth.access import Admin, Caller, TeamViewer
@@ -21,10 +21,12 @@ IfMatch = Annotated[str | None, Header(max_length=1024, description="ETag of the
 
 
 @router.post("", status_code=HTTPStatus.CREATED, responses=problems.responses(NameInUse))
-async def create_team(body: TeamCreate, admin: Admin, session: Transaction, response: Response) -> TeamRead:
+async def create_team(
+    body: TeamCreate, admin: Admin, session: Transaction, request: Request, response: Response
+) -> TeamRead:
     """Make a team: its namespace, the queues that it may use, and which of them is the default."""
     team = await service.create_team(session, body)
-    response.headers["Location"] = f"/v1/teams/{team.name}"
+    response.headers["Location"] = problems.location(request, f"/v1/teams/{team.name}")
     return _read(team)
 
 
