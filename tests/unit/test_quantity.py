@@ -1,7 +1,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.quantity import MAXIMUM, QuantityError, canonical, parse, whole
@@ -110,22 +110,26 @@ def test_canonical_text(amount: str, text: str) -> None:
     assert canonical(Decimal(amount)) == text
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(amounts)
 def test_round_trip(amount: Decimal) -> None:
     assert parse(canonical(amount)) == amount
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(amounts, amounts)
 def test_equal_amounts_have_one_text_and_others_another(left: Decimal, right: Decimal) -> None:
     assert (canonical(left) == canonical(right)) == (left == right)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(sorted(suffixes)))
 def test_order_is_kept_under_every_suffix(left: int, right: int, suffix: str) -> None:
     assert (parse(f"{left}{suffix}") < parse(f"{right}{suffix}")) == (left < right)
     assert parse(f"{left}{suffix}") == left * suffixes[suffix]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.text(max_size=80))
 def test_any_text_is_read_or_refused_with_one_sentence(text: str) -> None:
     try:
