@@ -8,8 +8,8 @@ import structlog
 
 from app.simulator.clock import Clock
 from app.simulator.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
-from app.simulator.objects import Object, Objects
-from app.simulator.volcano.informer import Change, Informer
+from app.simulator.objects import ApiError, Object, Objects
+from app.simulator.volcano.informer import RECONNECT_SECONDS, Change, Informer
 from app.simulator.volcano.names import key_of
 from app.simulator.volcano.scheduler.facts import (
     read_node,
@@ -31,14 +31,21 @@ class _Table(Generic[T]):
 
     def __init__(self, objects: Objects, kind: Kind, clock: Clock, read: Callable[[Object], T]) -> None:
         self._read = read
+        self._clock = clock
         self._informer = Informer(objects, kind, clock, self._changed)
         self.facts: dict[str, T] = {}
         self.changes = 0
         """Counts the changes that a session could notice."""
 
     async def fill(self) -> None:
-        """Read what exists, so that no session acts on a part of it."""
-        await self._informer.fill()
+        """Read what exists, so that no session acts on a part of it; try until the API server answers."""
+        while True:
+            try:
+                await self._informer.fill()
+                break
+            except ApiError as error:
+                log.warning("The scheduler cannot list objects yet.", code=error.code)
+                await self._clock.sleep(RECONNECT_SECONDS)
         for obj in list(self._informer.items.values()):
             self._changed("ADDED", None, obj)
 

@@ -123,6 +123,6 @@ async def _each(write: Callable[[T], Awaitable[None]], items: Iterable[T]) -> No
 
 
 def _refused(what: str, obj: Object, error: ApiError) -> None:
-    """Conflicts are the usual way to learn that somebody else wrote first."""
-    tell = log.info if error.reason == "Conflict" else log.warning
+    """That somebody else wrote or deleted first is nothing to warn of."""
+    tell = log.info if error.reason in ("Conflict", "NotFound") else log.warning
     tell(what, name=obj["metadata"]["name"], code=error.code, reason=error.reason)

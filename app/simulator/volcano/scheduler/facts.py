@@ -1,7 +1,7 @@
 """What the scheduler reads of nodes, queues and PodGroups."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from app.simulator.objects import Object
@@ -71,7 +71,7 @@ class PriorityFacts:
 
     name: str
     value: int
-    is_default: bool = field(default=False)
+    is_default: bool = False
 
 
 def read_node(node: Object) -> NodeFacts:

@@ -37,6 +37,11 @@ class QueueBook:
     elastic: Resources = field(default_factory=dict)
     share: float = 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the queue's state is Open."""
+        return self.facts.state == _OPEN
+
     def count(self, job: Job) -> None:
         """Add what a job holds and wants. A job that is not enqueued has no pods and adds nothing."""
         add(self.allocated, job.allocated)
@@ -57,18 +62,13 @@ class QueueBook:
 
     def may_allocate(self, request: Resources) -> bool:
         """Whether the queue is open and the request fits into what it deserves, on the requested dimensions."""
-        return self.facts.state == _OPEN and not short_of(_sum(self.allocated, request), self.deserved, request)
+        return self.is_open and not short_of(_sum(self.allocated, request), self.deserved, request)
 
     def short_for_enqueue(self, minimum: Resources) -> list[str]:
         """The resources of `minimum` that would go beyond the queue's capability; empty when it may be enqueued."""
         wanted = _sum(minimum, self.allocated, self.inqueue)
         add(wanted, self.elastic, -1.0)
         return short_of(wanted, self.real_capability, minimum)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the queue's state is Open."""
-        return self.facts.state == _OPEN
 
     def reserve(self, minimum: Resources) -> None:
         """Book what a job that was enqueued asks for."""

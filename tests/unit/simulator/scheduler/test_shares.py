@@ -5,16 +5,20 @@ from typing import Any
 import pytest
 
 from app.simulator.volcano.scheduler.opening import open_session
+from app.simulator.volcano.scheduler.proportion import QueueBook
 from app.simulator.volcano.scheduler.snapshot import build_snapshot
 
 
 def deserved(cluster: Any) -> dict[str, float]:
     """GPUs that each queue deserves in the next session."""
+    return {name: book.deserved.get("nvidia.com/gpu", 0.0) / 1000 for name, book in books(cluster).items()}
+
+
+def books(cluster: Any) -> dict[str, QueueBook]:
     snapshot = build_snapshot(
         cluster.nodes.values(), cluster.pods.values(), cluster.groups.values(), cluster.queues.values()
     )
-    books = open_session(snapshot, cluster.rng).books
-    return {name: book.deserved.get("nvidia.com/gpu", 0.0) / 1000 for name, book in books.items()}
+    return open_session(snapshot, cluster.rng).books
 
 
 @pytest.fixture
@@ -31,6 +35,15 @@ def test_weights_split_what_both_want(shared: Any) -> None:
     shared.settle()
     assert deserved(shared) == {"high": 4.0, "low": 2.0}
     assert (shared.placed("a"), shared.placed("b")) == (4, 2)
+
+
+def test_queue_at_its_gpu_ceiling_is_not_overused_while_it_wants_more_pods(seed: Any) -> None:
+    seed.job("a", "low-priority", pods=6, gpus=1, minimum=1, limits_only=True)
+    seed.settle()
+    assert not books(seed)["low-priority"].is_overused()
+    for number in range(2, 6):
+        seed.pods.pop(f"a-worker-{number}")
+    assert books(seed)["low-priority"].is_overused()
 
 
 def test_unused_share_is_borrowed_and_not_given_back(shared: Any) -> None:
