@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.controller.models import LeaseRow
+from app.controller.together import wait_for_event
 from app.db import Sessions, is_away, table
 from app.telemetry import get_logger
 
@@ -111,16 +112,17 @@ async def keep(
     seconds: float,
     status: Callable[[], dict[str, Any]],
     *,
+    news: asyncio.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Renew for ever, each third of the lease.
+    """Renew for ever: at once, then each third of the lease, and when there are news to write into the row.
 
     Raises:
         LeadershipLost: another process took over, or the lease could not be renewed before it ran out.
     """
     pause = seconds / _RENEWALS_A_LEASE
+    news = news or asyncio.Event()
     while True:
-        await asyncio.sleep(min(pause, max(0.0, lease.valid_until - clock())))
         try:
             async with asyncio.timeout(max(0.0, lease.valid_until - clock())):
                 lease = await renew(sessions, lease, seconds, status(), clock=clock)
@@ -131,6 +133,8 @@ async def keep(
                 raise LeadershipLost from error
             _log.warning("lease_not_renewed", seconds_left=round(lease.valid_until - clock(), 1))
             await asyncio.sleep(min(pause / _RENEWALS_A_LEASE, 1.0))
+        else:
+            await wait_for_event(news, min(pause, max(0.0, lease.valid_until - clock())))
 
 
 @asynccontextmanager

@@ -137,3 +137,8 @@ async def uncleaned_ids(session: AsyncSession, ended_after: datetime | None, lim
 async def cancelling_ids(session: AsyncSession) -> list[UUID]:
     """Ids of jobs that are being cancelled."""
     return list((await session.execute(select(jobs.c.id).where(jobs.c.state == JobState.CANCELLING))).scalars())
+
+
+async def known_ids(session: AsyncSession, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the ids that some row has."""
+    return set((await session.execute(select(jobs.c.id).where(jobs.c.id.in_(ids)))).scalars())

@@ -1,0 +1,126 @@
+"""One term as the leader: every part put together, and run until one of them fails or the lease is lost."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.cluster.client import ClusterClient
+from app.cluster.volcano import Volcano
+from app.controller import leader
+from app.controller.hints import QUEUES_CHANNEL, listen
+from app.controller.leader import Lease
+from app.controller.namespaces import Namespaces
+from app.controller.pacing import Pacer
+from app.controller.queues_sync import QueuesSync
+from app.controller.reconcile import Reconciler
+from app.controller.releasing import Releaser
+from app.controller.sending import Sender
+from app.controller.submit import Submitter
+from app.controller.sweep import Sweeper
+from app.controller.together import run_together
+from app.controller.view import ClusterView, uuid_of
+from app.controller.workqueue import WorkQueue
+from app.db import Sessions
+from app.jobs.transitions import CHANNEL
+from app.settings import Settings
+
+COALESCE_SECONDS = 0.05
+"""Wait before a look at a changed job: within it ten changes cost one transaction."""
+
+_STATUS_SECONDS = 0.2
+
+
+class Term:
+    """Everything that runs while this process leads. Made anew for each term: nothing is carried over."""
+
+    def __init__(
+        self, settings: Settings, sessions: Sessions, client: ClusterClient, lease: Lease, installation: UUID
+    ) -> None:
+        self._settings = settings
+        self._sessions = sessions
+        self._lease = lease
+        self._news = asyncio.Event()
+        volcano = Volcano(client)
+        self._work: WorkQueue[UUID] = WorkQueue()
+        self._view = ClusterView(volcano, installation, self._look, self._look_at_queues)
+        pacer = Pacer(settings.submit_concurrency)
+        self._submitter = Submitter(
+            sessions,
+            lease,
+            Sender(volcano, Namespaces(client), pacer, settings, installation),
+            pacer,
+            concurrency=settings.submit_concurrency,
+            lease_seconds=settings.lease_seconds,
+            poll_seconds=settings.work_poll_seconds,
+            look=self._look,
+        )
+        self._releaser = Releaser(
+            sessions, lease, self._view, settings, on_released=self._submitter.wake, look=self._look
+        )
+        self._reconciler = Reconciler(
+            sessions,
+            lease,
+            self._view,
+            volcano,
+            self._work,
+            submitting=self._submitter.submitting,
+            retention_seconds=settings.retention_seconds,
+            on_progress=self._releaser.wake,
+        )
+        self._queues = QueuesSync(sessions, lease, self._view, volcano, poll_seconds=settings.work_poll_seconds)
+        self._sweeper = Sweeper(sessions, self._view, self._work, every_seconds=settings.sweep_seconds)
+
+    async def run(self, engine: AsyncEngine) -> None:
+        """Lead until something fails.
+
+        Raises:
+            LeadershipLost: the lease ran out or is another's.
+        """
+        seconds = self._settings.leader_lease_seconds
+        await run_together(
+            leader.keep(self._sessions, self._lease, seconds, self._status, news=self._news),
+            self._watch_status(),
+            listen(engine, self._channels()),
+            *self._view.runs(),
+            self._queues.run(),
+            self._releaser.run(),
+            self._submitter.run(),
+            self._reconciler.run(),
+            self._sweeper.run(),
+        )
+
+    def _channels(self) -> dict[str, Callable[[str], None]]:
+        return {CHANNEL: self._hear_job, QUEUES_CHANNEL: lambda _: self._look_at_queues()}
+
+    def _hear_job(self, payload: str) -> None:
+        job_id = uuid_of(payload)
+        if job_id is not None:
+            self._look(job_id)
+        self._releaser.wake()
+
+    def _look(self, job_id: UUID) -> None:
+        self._work.add(job_id, COALESCE_SECONDS)
+
+    def _look_at_queues(self) -> None:
+        self._queues.wake()
+        self._releaser.wake()
+
+    def _status(self) -> dict[str, Any]:
+        return {
+            "watches": self._view.watches(),
+            "cluster": "reachable" if self._view.reachable() else "unreachable",
+        }
+
+    async def _watch_status(self) -> None:
+        """Have the row written at once when the cluster comes, goes or is seen whole."""
+        before: object = None
+        while True:
+            status = self._status()
+            now = (status["cluster"], [watch["synced"] for watch in status["watches"].values()])
+            if now != before:
+                before = now
+                self._news.set()
+            await asyncio.sleep(_STATUS_SECONDS)
