@@ -1,6 +1,7 @@
 """A cluster of raw objects around pure sessions: what a job controller and a kubelet would do is done at once."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -202,6 +203,16 @@ def cluster() -> Cluster:
 @pytest.fixture
 def seed() -> Cluster:
     """Three nodes of two GPUs and the queues high-priority (2, cap 4) and low-priority (1, cap 2)."""
+    return _seed()
+
+
+@pytest.fixture(scope="session")
+def build_seed() -> Callable[[], Cluster]:
+    """Makes clusters like `seed`, one for each example of a property."""
+    return _seed
+
+
+def _seed() -> Cluster:
     built = Cluster()
     built.seed_queues()
     return built
