@@ -44,10 +44,11 @@ async def queues_with_held_jobs(session: AsyncSession) -> list[str]:
 
 async def read_held(session: AsyncSession, queues: Sequence[str], limit: int) -> list[Any]:
     """The most urgent `limit` held jobs of each queue, without those that wait for room in their team's quota."""
-    names = func.unnest(bindparam("queues", list(queues), type_=ARRAY(jobs.c.queue.type))).column_valued("name")
+    wanted = bindparam("queues", list(queues), type_=ARRAY(jobs.c.queue.type))
+    names = func.unnest(wanted).table_valued("name").render_derived()
     urgent = (
         select(jobs.c.id, jobs.c.queue, jobs.c.submitted_by, jobs.c.priority_rank, jobs.c.charges, jobs.c.reason)
-        .where(_HELD, jobs.c.queue == names, jobs.c.charged, jobs.c.desired == Desired.RUN)
+        .where(_HELD, jobs.c.queue == names.c.name, jobs.c.charged, jobs.c.desired == Desired.RUN)
         .order_by(jobs.c.priority_rank.desc(), jobs.c.id)
         .limit(limit)
         .lateral("urgent")
