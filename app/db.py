@@ -1,16 +1,19 @@
 """Postgres: engine, sessions, naming convention, and which of its errors mean that it is away."""
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 import asyncpg
-from sqlalchemy import DateTime, Table
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import DateTime, Table, event
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel import SQLModel
 from uuid_utils.compat import uuid7
 
@@ -32,16 +35,16 @@ Sessions = async_sessionmaker[AsyncSession]
 
 STATEMENT_TIMEOUT_MS = 30_000
 CONNECT_TIMEOUT_SECONDS = 5.0
+IDLE_SECONDS = 30.0
 
 
 def create_engine(settings: Settings) -> AsyncEngine:
     """An engine whose connections speak UTC, are checked before use, and never wait without end."""
-    return create_async_engine(
+    engine = create_async_engine(
         settings.async_database_url,
         pool_size=settings.database_pool_size,
         max_overflow=0,
         pool_timeout=settings.database_pool_timeout_seconds,
-        pool_pre_ping=True,
         connect_args={
             "timeout": CONNECT_TIMEOUT_SECONDS,
             "server_settings": {
@@ -52,6 +55,27 @@ def create_engine(settings: Settings) -> AsyncEngine:
             },
         },
     )
+    event.listen(engine.sync_engine, "checkin", _on_checkin)
+    event.listen(engine.sync_engine, "checkout", _on_checkout)
+    return engine
+
+
+# SQLAlchemy's pool_pre_ping asks the server before each use: three round trips with asyncpg, as many as a request of
+# ours needs for its work. A closed connection is known without asking, since the event loop has read its end; only one
+# that was idle for long may have died in silence (a firewall, a cable), and is asked.
+def _on_checkin(dbapi_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _on_checkout(dbapi_connection: Any, record: ConnectionPoolEntry, proxy: PoolProxiedConnection) -> None:
+    """Let the pool open a new connection in the place of one that is closed."""
+    if dbapi_connection.driver_connection.is_closed():
+        raise DisconnectionError("closed")
+    if time.monotonic() - record.info.get("idle_since", math.inf) > IDLE_SECONDS:
+        try:
+            dbapi_connection.ping()
+        except Exception as error:
+            raise DisconnectionError("no answer") from error
 
 
 def create_sessions(engine: AsyncEngine) -> Sessions:

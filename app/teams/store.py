@@ -20,6 +20,14 @@ team_quotas = table(TeamQuotaRow)
 team_usage = table(TeamUsageRow)
 
 
+_GRANTED = (
+    select(func.array_agg(aggregate_order_by(team_queues.c.queue, team_queues.c.queue)))
+    .where(team_queues.c.team == teams.c.name)
+    .scalar_subquery()
+)
+_WITH_QUEUES = select(teams, _GRANTED.label("queues"))
+
+
 @dataclass(frozen=True, slots=True)
 class Team:
     """A team with the queues granted to it, by name."""
@@ -90,27 +98,18 @@ async def lock_team(session: AsyncSession, team: str) -> Team | None:
 
 async def find_team(session: AsyncSession, team: str) -> Team | None:
     """The team, without a lock."""
-    row = (await session.execute(_with_queues().where(teams.c.name == team))).one_or_none()
+    row = (await session.execute(_WITH_QUEUES.where(teams.c.name == team))).one_or_none()
     return None if row is None else _team(row)
 
 
 async def list_teams(session: AsyncSession, only: str | None, after: str | None, limit: int) -> list[Team]:
     """Up to `limit` teams by name behind the name `after`; `only` one of them, or all."""
-    statement = _with_queues().order_by(teams.c.name).limit(limit)
+    statement = _WITH_QUEUES.order_by(teams.c.name).limit(limit)
     if only is not None:
         statement = statement.where(teams.c.name == only)
     if after is not None:
         statement = statement.where(teams.c.name > after)
     return [_team(row) for row in await session.execute(statement)]
-
-
-def _with_queues() -> Any:
-    granted = (
-        select(func.array_agg(aggregate_order_by(team_queues.c.queue, team_queues.c.queue)))
-        .where(team_queues.c.team == teams.c.name)
-        .scalar_subquery()
-    )
-    return select(teams, granted.label("queues"))
 
 
 def _team(row: Row[Any]) -> Team:

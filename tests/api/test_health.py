@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from pydantic import SecretStr
 from sqlalchemy import NullPool, event, make_url, text
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_connection
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from app import db as app_db
 from app.db import Sessions, create_engine, create_sessions
 from app.main import create_app
 from app.settings import Settings
@@ -104,7 +106,7 @@ async def test_cut_connections_are_replaced_without_a_failed_request(api: Any, d
     engine = create_async_engine(url.set(database="postgres"), poolclass=NullPool)
     async with engine.connect() as connection:
         cut = await connection.execute(
-            text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = :name"),
+            text("SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = :name"),
             {"name": url.database},
         )
         assert cut.scalar_one() >= 1
@@ -196,3 +198,23 @@ async def test_connections_come_back_after_requests_that_end_badly(app: FastAPI,
     assert {answer.status_code for answer in answers} == {403, 404, 409, 422}
     assert sessions.kw["bind"].pool.checkedout() == 0
     assert (await api.admin.get("/v1/teams/nlp")).status_code == 200
+
+
+async def test_a_connection_that_was_idle_for_long_is_asked_first_and_replaced_when_it_is_silent(
+    api: Any, engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await api.admin.get("/v1/teams")).status_code == 200
+    opened = []
+    event.listen(engine.sync_engine, "connect", lambda *_: opened.append(1))
+    monkeypatch.setattr(app_db, "IDLE_SECONDS", -1.0)
+    assert (await api.admin.get("/v1/teams")).status_code == 200
+    assert not opened
+    pings = []
+
+    def silent(self: object) -> None:
+        pings.append(1)
+        raise TimeoutError
+
+    monkeypatch.setattr(AsyncAdapt_asyncpg_connection, "ping", silent)
+    assert (await api.admin.get("/v1/teams")).status_code == 200
+    assert (len(pings), len(opened)) == (1, 1)
