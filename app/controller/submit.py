@@ -116,10 +116,7 @@ class Submitter:
                 self._hungry.set()
             await self._pacer.enter()
             try:
-                in_time = time.monotonic() < use_until
-                sent = (
-                    await self._sender.send(claim) if in_time else Sent(claim, put_back=True, put_back_in_seconds=0.0)
-                )
+                sent = await self._sender.send(claim, use_until)
             finally:
                 await self._pacer.leave()
             self._sent.put_nowait(sent)

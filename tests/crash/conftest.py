@@ -1,0 +1,193 @@
+"""A world for the controller: Postgres, the simulated cluster over HTTP, and controllers that come and go."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.auth.principal import Principal, Role
+from app.cluster.client import ClusterClient, ClusterSettings, open_client
+from app.cluster.errors import ClusterError, NotFound
+from app.cluster.kinds import JOB
+from app.cluster.volcano import Volcano
+from app.controller.run import run_controller
+from app.db import Sessions
+from app.jobs import cancellation, service
+from app.jobs.models import JobRow
+from app.jobs.schemas import JobCreate
+from app.jobs.service import Submission
+from app.jobs.store import job_pods
+from app.jobs.transitions import job_events, jobs, team_usage
+from app.queues import service as queue_service
+from app.queues.schemas import QueueCreate
+from app.settings import Settings
+from app.simulator.cluster import SimulatedCluster, SimulatorSettings
+from app.teams import service as team_service
+from app.teams.schemas import QuotaPut, TeamCreate
+
+LIMIT_SECONDS = 45.0
+TEAM = "nlp"
+GPU = "nvidia.com/gpu"
+
+
+class World:
+    """What a test does to the service and the cluster, and what it sees of them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        sessions: Sessions,
+        engine: AsyncEngine,
+        client: ClusterClient,
+        cluster: SimulatedCluster,
+    ) -> None:
+        self.settings = settings
+        self.sessions = sessions
+        self.engine = engine
+        self.client = client
+        self.cluster = cluster
+        self.volcano = Volcano(client)
+        self._stops: list[tuple[asyncio.Event, asyncio.Task[None]]] = []
+
+    def start(self, **changes: Any) -> "asyncio.Task[None]":
+        """Start a controller; it is stopped at the end of the test."""
+        stop = asyncio.Event()
+        settings = self.settings.model_copy(update=changes)
+        task = asyncio.create_task(run_controller(settings, self.sessions, self.engine, self.client, stop=stop))
+        self._stops.append((stop, task))
+        return task
+
+    async def stop(self) -> None:
+        """Stop every controller cleanly."""
+        for stop, _ in self._stops:
+            stop.set()
+        await asyncio.wait_for(asyncio.gather(*(task for _, task in self._stops), return_exceptions=True), 20)
+        self._stops.clear()
+
+    async def make_team(self, quota: dict[str, Any] | None = None, capability: int = 6) -> None:
+        async with self.sessions.begin() as session:
+            await queue_service.create_queue(session, QueueCreate(name="q-nlp", capability={GPU: capability}))
+            await team_service.create_team(
+                session, TeamCreate(name=TEAM, namespace="team-nlp", queues=["q-nlp"], default_queue="q-nlp")
+            )
+            limits = {"limits": {GPU: {"outstanding": 100}}} if quota is None else quota
+            put = QuotaPut.model_validate(limits)
+            await team_service.put_quota(session, Principal("admin", Role.ADMIN), TEAM, put, None)
+
+    async def submit(self, name: str = "a", command: str = "sleep 0.2", **body: Any) -> UUID:
+        task = {
+            "replicas": body.pop("replicas", 1),
+            "image": "registry.test/llm:1",
+            "command": ["sh", "-c", command],
+            "resources": {"gpus": body.pop("gpus", 1)},
+        }
+        spec = JobCreate.model_validate({"name": name, "tasks": [task], **body})
+        accepted = await service.submit(self.sessions, self.settings, Submission(TEAM, spec, None, "u-nlp"))
+        return accepted.row["id"]
+
+    async def cancel(self, job_id: UUID) -> None:
+        await cancellation.cancel(self.sessions, job_id, TEAM, "not needed")
+
+    async def row(self, job_id: UUID) -> JobRow:
+        async with self.sessions() as session:
+            found = (await session.execute(select(jobs).where(jobs.c.id == job_id))).one()
+        return JobRow(**found._mapping)
+
+    async def rows(self, table: Any) -> list[Any]:
+        async with self.sessions() as session:
+            return list(await session.execute(select(table)))
+
+    async def states(self) -> list[str]:
+        return [row.state for row in await self.rows(jobs)]
+
+    async def events(self, job_id: UUID) -> list[str]:
+        found = [row for row in await self.rows(job_events) if row.job_id == job_id]
+        return [f"{row.type}:{row.state}" for row in sorted(found, key=lambda row: row.id)]
+
+    async def pods(self) -> list[Any]:
+        return await self.rows(job_pods)
+
+    async def usage(self) -> dict[str, int]:
+        return {row.resource: row.used for row in await self.rows(team_usage)}
+
+    async def volcano_job(self, job_id: UUID) -> dict[str, Any] | None:
+        row = await self.row(job_id)
+        try:
+            return await self.volcano.get_job(row.k8s_namespace, row.k8s_name)
+        except NotFound:
+            return None
+
+    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = LIMIT_SECONDS) -> Any:
+        """Wait until a condition gives something true, and return that."""
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = await condition()
+                    if found:
+                        return found
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            shown = [(row.name, row.state, row.reason, row.message) for row in await self.rows(jobs)]
+            pytest.fail(f"not within {seconds} s; jobs: {shown}")
+
+    async def until_state(self, job_id: UUID, *states: str) -> JobRow:
+        async def reached() -> JobRow | None:
+            row = await self.row(job_id)
+            return row if row.state in states else None
+
+        return await self.until(reached)
+
+    async def until_clean(self, job_id: UUID) -> None:
+        async def clean() -> bool:
+            return (await self.row(job_id)).cleaned_at is not None
+
+        await self.until(clean)
+
+
+@asynccontextmanager
+async def _creations(client: ClusterClient) -> AsyncIterator[list[str]]:
+    """The uids of all Volcano Jobs that are ever created, as a watch sees them."""
+    seen: list[str] = []
+
+    async def follow() -> None:
+        volcano = Volcano(client)
+        version = (await volcano.list_page(JOB)).resource_version
+        while True:
+            try:
+                async with volcano.open_watch(JOB, version, timeout_seconds=60, sock_read_seconds=60) as events:
+                    async for event in events:
+                        version = event.object["metadata"]["resourceVersion"]
+                        if event.type == "ADDED":
+                            seen.append(event.object["metadata"]["uid"])
+            except ClusterError:
+                await asyncio.sleep(0.05)
+
+    task = asyncio.create_task(follow())
+    yield seen
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+async def world(database_url: str, sessions: Sessions, engine: AsyncEngine) -> AsyncIterator[World]:
+    settings = Settings(
+        database_url=database_url,
+        leader_lease_seconds=1.0,
+        lease_seconds=2.0,
+        create_timeout_seconds=1.0,
+        sweep_seconds=1.0,
+        work_poll_seconds=0.2,
+        retention_seconds=0.2,
+        _env_file=None,
+    )
+    simulated = SimulatorSettings(speed=10.0, schedule_period_seconds=0.2)
+    async with SimulatedCluster(simulated) as cluster, open_client(ClusterSettings(url=cluster.url)) as client:
+        world = World(settings, sessions, engine, client, cluster)
+        async with _creations(client) as world.created:
+            yield world
+            await world.stop()
