@@ -99,15 +99,22 @@ class JobSyncer:
                     await objects.create(POD_GROUP, pod_groups.build_pod_group(job, priorities))
                 )
                 return
-            changed = pod_groups.update_pod_group(present, job, priorities)
-            if changed is not None:
-                self._listers.pod_groups.put(await objects.replace(POD_GROUP, changed))
+            if pod_groups.update_pod_group(present, job, priorities) is not None:
+                await self._update_pod_group(present, job, priorities)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return
             message = f"Failed to create PodGroup, err: {error.message}"
             await self._writer.recorder.record(job, "Warning", "PodGroupError", message)
             raise
+
+    async def _update_pod_group(self, present: Object, job: Object, priorities: dict[str, int]) -> None:
+        """Write the Job's present numbers to the newest version; Volcano writes to its lister's, which may conflict."""
+        metadata, objects = present["metadata"], self._writer.objects
+        newest = await objects.get(POD_GROUP, metadata["namespace"], metadata["name"])
+        changed = pod_groups.update_pod_group(newest, job, priorities)
+        if changed is not None:
+            self._listers.pod_groups.put(await objects.replace(POD_GROUP, changed))
 
     def _pod_group(self, job: Object) -> Object | None:
         key = f"{job['metadata']['namespace']}/{names.pod_group_name(job)}"
