@@ -2,10 +2,11 @@
 
 import base64
 from collections.abc import Callable
+from typing import Any
 
-from app.simulator.kinds import DEPLOYMENT, NAMESPACE, POD, PRIORITY_CLASS, SECRET, SERVICE, Kind
+from app.simulator.kinds import DEPLOYMENT, EVENT, NAMESPACE, POD, PRIORITY_CLASS, SECRET, SERVICE, Kind
 from app.simulator.objects import Object
-from app.simulator.schemas import DEFAULTS
+from app.simulator.schemas import DEFAULTS, SCHEMAS
 
 _NOT_READY_TOLERATIONS = tuple(
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
@@ -24,12 +25,32 @@ def apply_defaults(kind: Kind, obj: Object) -> None:
         special(obj)
 
 
-def drop_null_defaults(kind: Kind, obj: Object) -> None:
-    """Nulls where the CRD has a default are dropped, as a real API server does before it defaults."""
+def drop_nulls(kind: Kind, obj: Object) -> None:
+    """Drop the nulls that mean "absent".
+
+    For core kinds those are all in `spec`, and those right below the object and its `status` (events keep theirs: a null
+    `eventTime` is written out); for custom resources, where a null is a wrong type, only those of fields with a default.
+    """
     spec = obj.get("spec")
-    for field in DEFAULTS.get(kind, {}):
-        if isinstance(spec, dict) and field in spec and spec[field] is None:
-            del spec[field]
+    if kind in SCHEMAS:
+        for field in DEFAULTS.get(kind, {}):
+            if isinstance(spec, dict) and field in spec and spec[field] is None:
+                del spec[field]
+        return
+    for part in () if kind is EVENT else (obj, obj.get("status")):
+        if isinstance(part, dict):
+            for field in [field for field, value in part.items() if value is None]:
+                del part[field]
+    if spec is not None:
+        obj["spec"] = _without_nulls(spec)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value if item is not None]
+    return value
 
 
 def _pod(pod: Object) -> None:

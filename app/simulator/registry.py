@@ -8,7 +8,7 @@ from typing import Any
 
 from app.simulator.admission import Admission, NoAdmission, Operation, resolve_priority
 from app.simulator.clock import Clock
-from app.simulator.defaults import apply_defaults, drop_null_defaults
+from app.simulator.defaults import apply_defaults, drop_nulls
 from app.simulator.deletion import finish_deletion
 from app.simulator.history import Record
 from app.simulator.kinds import NAMESPACE, NODE, POD, Kind
@@ -147,8 +147,10 @@ class Registry:
     @staticmethod
     def _only_its_part(kind: Kind, old: Object, obj: Object, subresource: str | None) -> Object:
         if subresource == "status":
-            _check_types(kind, {"status": obj.get("status") or {}})
-            return {**old, "metadata": dict(old["metadata"]), "status": obj.get("status") or {}}
+            written = {"status": obj.get("status") or {}}
+            drop_nulls(kind, written)
+            _check_types(kind, written)
+            return {**old, "metadata": dict(old["metadata"]), **written}
         if "status" in kind.subresources:
             obj.pop("status", None)
             if "status" in old:
@@ -157,7 +159,7 @@ class Registry:
 
     def _admitted(self, kind: Kind, old: Object | None, obj: Object) -> Object:
         operation: Operation = "UPDATE" if old else "CREATE"
-        drop_null_defaults(kind, obj)
+        drop_nulls(kind, obj)
         _check_types(kind, obj)
         if kind is POD and old:
             self._check_pod_update(old, obj)

@@ -83,7 +83,7 @@ def filled_registry() -> Registry:
     return registry
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(kind=st.sampled_from(KINDS), body=st.dictionaries(FIELDS, VALUES, max_size=6), named=st.booleans())
 def test_any_body_is_stored_or_refused(kind: Kind, body: Object, named: bool) -> None:
     registry = filled_registry()
@@ -106,7 +106,7 @@ JOB_BODY: Object = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     first=st.sampled_from([(POD, POD_BODY), (JOB, JOB_BODY)]),
     patch=st.dictionaries(FIELDS, VALUES, max_size=5),
