@@ -27,12 +27,15 @@ def live_view(sample: Sample, gpus_per_node: int) -> RenderableType:
 
 def proof_view(verdicts: Iterable[Verdict], end: Sample) -> RenderableType:
     """What the scenario proves, and the GPUs in use by queue over time."""
-    checks = Table(title="What this proves", title_justify="left", box=None, show_header=False)
+    checks = Table(box=None, show_header=False)
     for verdict in verdicts:
         mark = Text("ok", style="green") if verdict.ok else Text("FAILED", style="bold red")
         facts = "" if verdict.ok else "; ".join(f"{name}: {value}" for name, value in verdict.facts.items())
         checks.add_row(mark, verdict.check, facts)
-    return Group(_timeline(end), checks)
+    over_time = Text(
+        "\nGPUs in use by queue, from the pods' own times in seconds after the first start", style="italic"
+    )
+    return Group(over_time, _timeline(end), Text("\nWhat this proves", style="italic"), checks)
 
 
 def state_changes(before: Sample | None, now: Sample) -> list[str]:
@@ -86,13 +89,11 @@ def _gpus(pods: Sequence[PodSeen], gpus_per_node: int) -> Table:
 
 
 def _timeline(end: Sample) -> Table:
-    table = Table(title="GPUs in use by queue over time, from the pods' own times", title_justify="left", box=None)
-    table.add_column("queue")
-    table.add_column("from that second on")
+    table = Table(box=None, show_header=False)
     starts = [pod.started_at for pod in end.pods if pod.started_at]
     for name in end.queues:
         steps = in_use(pod for pod in end.pods if pod.queue == name)
-        table.add_row(name, "  ".join(f"{(at - min(starts)).total_seconds():.0f} s: {gpus}" for at, gpus in steps))
+        table.add_row(name, "  ".join(f"{gpus} from {(at - min(starts)).total_seconds():.0f} s" for at, gpus in steps))
     return table
 
 
