@@ -28,8 +28,9 @@ def apply_defaults(kind: Kind, obj: Object) -> None:
 def drop_nulls(kind: Kind, obj: Object) -> None:
     """Drop the nulls that mean "absent".
 
-    For core kinds those are all in `spec`, and those right below the object and its `status` (events keep theirs: a null
-    `eventTime` is written out); for custom resources, where a null is a wrong type, only those of fields with a default.
+    For core kinds those are all in `spec`, and those right below the object and its `status`; events keep theirs, as a
+    null `eventTime` is written out. For custom resources, where a null is a wrong type, only those of fields with a
+    default.
     """
     spec = obj.get("spec")
     if kind in SCHEMAS:

@@ -94,9 +94,9 @@ class ApiServer:
         except RecursionError:
             answer = error_answer(bad_request("the body is nested too deeply"))
             status = answer.status
+        except ConnectionError:
+            raise  # the client has gone: there is nobody to answer
         except Exception:
-            if isinstance(request.transport, asyncio.Transport) and request.transport.is_closing():
-                raise  # the client has gone: there is nobody to answer
             _logger.exception("the simulated API server failed at a %s", request.method)
             answer = error_answer(ApiError(500, "InternalError", "Internal error occurred"))
             status = answer.status

@@ -90,6 +90,8 @@ class Streams:
         except ApiError as refusal:
             await response.prepare(request)
             await response.write(error_line(refusal))
+        except ConnectionError:
+            return response  # the client has gone
         await response.write_eof()
         return response
 
