@@ -65,7 +65,7 @@ class _Answer:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status = int(message["status"])  # and not an HTTPStatus, which logs write out at length
             message["headers"] = [*message.get("headers", ()), self._header]
         await self._send(message)
 

@@ -82,11 +82,12 @@ def decode(cursor: str, fingerprint: str) -> str:
     """The key inside a cursor; `InvalidCursor` when it is broken or belongs to other filters."""
     try:
         found, key = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+        storable = isinstance(key, str) and b"\x00" not in key.encode()  # half a surrogate pair has no UTF-8
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidCursor("The cursor is not one that this list gave out.") from error
-    if found != fingerprint or not isinstance(key, str) or "\x00" in key:
+    if found != fingerprint or not storable:
         raise InvalidCursor("The cursor belongs to another list or to other filters; start again without it.")
-    return key
+    return str(key)
 
 
 def route_path(request: Request) -> str:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -5,11 +6,14 @@ from uuid import uuid4
 
 import pytest
 from fastapi import FastAPI
-from httpx import AsyncClient
-from sqlalchemy import text
+from httpx import ASGITransport, AsyncClient
+from sqlalchemy import event, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.auth import service
 from app.auth.tokens import digest
-from app.db import Sessions
+from app.db import Sessions, create_engine, create_sessions
+from app.main import create_app
 from app.problems import route_contexts
 from app.settings import Settings
 
@@ -195,11 +199,40 @@ async def test_an_admin_token_belongs_to_no_team_and_may_do_everything(api: Any)
 
 
 async def test_without_a_bootstrap_token_an_empty_one_does_not_get_in(settings: Settings, sessions: Sessions) -> None:
-    from httpx import ASGITransport  # noqa: PLC0415
-
-    from app.main import create_app  # noqa: PLC0415
-
     app = create_app(settings.model_copy(update={"admin_token": None}), sessions)
     async with AsyncClient(transport=ASGITransport(app), base_url="http://api.test") as client:
         for value in ("Bearer", "Bearer ", "Bearer None", "Bearer ''"):
             assert (await client.get("/v1/tokens", headers={"Authorization": value})).status_code == 401
+
+
+async def test_a_token_costs_one_query_and_none_while_it_is_remembered(api: Any, engine: AsyncEngine) -> None:
+    await api.make_team("nlp", gpus=None)
+    member = await api.member("nlp", "viewer")
+    asked: list[str] = []
+    event.listen(engine.sync_engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert (await member.get("/v1/teams/nlp")).status_code == 200
+    assert sum("FROM tokens" in statement for statement in asked) == 1
+    asked.clear()
+    assert (await member.get("/v1/teams/nlp")).status_code == 200
+    assert not [statement for statement in asked if "FROM tokens" in statement]
+
+
+async def test_only_so_many_tokens_are_remembered(api: Any, monkeypatch: pytest.MonkeyPatch, app: FastAPI) -> None:
+    monkeypatch.setattr(service, "CACHE_SIZE", 3)
+    for _ in range(6):
+        assert (await (await api.member(None, "admin")).get("/v1/teams")).status_code == 200
+    assert len(app.state.authenticator._verified) == 3
+
+
+async def test_one_connection_is_enough_for_token_and_handler_together(settings: Settings, api: Any) -> None:
+    """A request that held one connection and waited for a second could wait for ever, with all others like it."""
+    await api.make_team("nlp", gpus=None)
+    tokens = [(await api.make_token("nlp", "viewer"))["token"] for _ in range(8)]
+    single = settings.model_copy(update={"database_pool_size": 1})
+    engine = create_engine(single)
+    transport = ASGITransport(create_app(single, create_sessions(engine)))
+    async with AsyncClient(transport=transport, base_url="http://api.test") as client:
+        headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
+        answers = await asyncio.gather(*(client.get("/v1/teams/nlp", headers=given) for given in headers))
+    assert {answer.status_code for answer in answers} == {200}
+    await engine.dispose()

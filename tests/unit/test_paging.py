@@ -28,7 +28,19 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["[" * 700, "null", "{}", "[]", '["f"]', '["f", 1]', '["f", "a\\u0000b"]', '["f", "k", 1]', "1e999"]
+    "document",
+    [
+        "[" * 700,
+        "null",
+        "{}",
+        "[]",
+        '["f"]',
+        '["f", 1]',
+        '["f", "a\\u0000b"]',
+        '["f", "\\ud800"]',
+        '["f", "k", 1]',
+        "1e999",
+    ],
 )
 def test_made_up_cursors_are_refused(document: str) -> None:
     with pytest.raises(InvalidCursor):
