@@ -20,9 +20,16 @@ def newest(pods: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
     return tuple(by_name[name] for name in sorted(by_name))
 
 
-def attempt_of(job: JobFacts, volcano_job: ObservedJob) -> int:
-    """Runs so far. Volcano counts retries, and never fewer of them than before."""
-    return max(job.attempt, volcano_job.retry_count + 1)
+def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
+    """Runs so far; never fewer than before.
+
+    Volcano raises `retryCount` before it asks whether another run is allowed, so a Job whose last retry failed has one
+    more than it had restarts (volcano-facts 2.6, trace 07): only a Job that goes on is believed, else its pods are.
+    """
+    seen = [pod.attempt for pod in situation.pods]
+    if volcano_job.phase in {"", "Pending", "Running"}:
+        seen.append(volcano_job.retry_count + 1)
+    return max(situation.job.attempt, 1, *seen)
 
 
 def count(situation: Situation, attempt: int) -> Counts:

@@ -77,7 +77,7 @@ def _present(situation: Situation, volcano_job: ObservedJob) -> Decision:
 def _seen(situation: Situation, volcano_job: ObservedJob) -> Decision:
     """What can be said of a job that is there, whatever its phase."""
     job = situation.job
-    attempt = counting.attempt_of(job, volcano_job)
+    attempt = counting.attempt_of(situation, volcano_job)
     return replace(
         unchanged(situation),
         attempt=attempt,

@@ -55,18 +55,29 @@ def _all_needed(spec: Mapping[str, Any], replicas: int) -> int:
 
 
 def pod_facts(
-    seen: Iterable[ObservedPod], recorded: Iterable[Any], read_at: datetime, *, complete: bool
+    seen: Iterable[ObservedPod],
+    departed: Iterable[ObservedPod],
+    recorded: Iterable[Any],
+    read_at: datetime,
+    *,
+    complete: bool,
 ) -> tuple[PodFacts, ...]:
-    """Join the pods in the cluster with those that were recorded before; only a complete list makes a pod gone."""
-    present = {pod.uid: _from_cluster(pod, read_at) for pod in seen}
-    known = {row.uid: row for row in recorded}
-    past = [
-        _from_row(row, gone=complete or row.gone_at is not None) for uid, row in known.items() if uid not in present
-    ]
-    return (*present.values(), *past)
+    """Join the pods in the cluster with those that went and those that were recorded before.
+
+    Args:
+        seen: in the cluster.
+        departed: seen to go, as they were at the last.
+        recorded: rows of `job_pods`.
+        read_at: the present moment.
+        complete: whether the first list of pods is complete; before it, an absence makes no pod gone.
+    """
+    known = {row.uid: _from_row(row, gone=complete or row.gone_at is not None) for row in recorded}
+    known |= {pod.uid: _from_cluster(pod, read_at, gone=True) for pod in departed}
+    known |= {pod.uid: _from_cluster(pod, read_at) for pod in seen}
+    return tuple(known.values())
 
 
-def _from_cluster(pod: ObservedPod, read_at: datetime) -> PodFacts:
+def _from_cluster(pod: ObservedPod, read_at: datetime, *, gone: bool = False) -> PodFacts:
     return PodFacts(
         uid=pod.uid,
         name=pod.name,
@@ -84,6 +95,7 @@ def _from_cluster(pod: ObservedPod, read_at: datetime) -> PodFacts:
         started_at=pod.started_at,
         ended_at=pod.ended_at,
         deleting=pod.deleting,
+        gone=gone,
     )
 
 

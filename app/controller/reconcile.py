@@ -12,6 +12,7 @@ from uuid import UUID
 
 from app.cluster.errors import ClusterError, NotFound
 from app.cluster.observe import observe_job
+from app.cluster.observed import ObservedPod
 from app.cluster.volcano import Volcano
 from app.controller import gather
 from app.controller.acting import Actor
@@ -44,6 +45,7 @@ class Look:
     row: Any
     situation: Situation
     recorded: list[Any] = field(default_factory=list)
+    departed: list[ObservedPod] = field(default_factory=list)
 
 
 class Reconciler:
@@ -109,23 +111,24 @@ class Reconciler:
                 self._work.done(key)
                 self._work.add(key, _IN_FLIGHT_WAIT_SECONDS)
             elif key not in rows:
+                self._view.forget_departed(key)
                 self._work.done(key)  # a Job without a row is the sweep's to report, and nobody's to delete
             else:
-                recorded = pods.get(key, [])
-                await self._looks.put(Look(rows[key], self._situation(rows[key], recorded, read_at), recorded))
+                await self._looks.put(self._look(rows[key], pods.get(key, []), read_at))
 
-    def _situation(self, row: Any, recorded: list[Any], read_at: datetime) -> Situation:
+    def _look(self, row: Any, recorded: list[Any], read_at: datetime) -> Look:
         view, job = self._view, gather.job_facts(row)
         shown = view.job_of(job)
         uid = shown.uid if shown is not None else job.k8s_uid
+        departed = view.departed_of(job.id, uid)
         complete = view.pods.synced.is_set()
         commands, commanded_at = self._actor.commands(job.id)
-        return Situation(
+        situation = Situation(
             job=job,
             now=read_at,
             volcano_job=shown,
             absence=Absence.UNSEEN if view.jobs.synced.is_set() else Absence.UNKNOWN,
-            pods=gather.pod_facts(view.pods_of(job.id, uid), recorded, read_at, complete=complete),
+            pods=gather.pod_facts(view.pods_of(job.id, uid), departed, recorded, read_at, complete=complete),
             pods_complete=complete,
             pod_group=None if uid is None else view.pod_group_of(uid),
             queue_state=view.queue_state(job.queue),
@@ -133,6 +136,7 @@ class Reconciler:
             commanded_at=commanded_at,
             retention_seconds=self._retention_seconds,
         )
+        return Look(row, situation, recorded, departed)
 
     async def _work_for_ever(self) -> None:
         while True:
@@ -171,6 +175,7 @@ class Reconciler:
         if not await self._write(look, decision):
             self._work.add(key)  # the row changed since it was read
             return True
+        self._view.forget_departed(key, look.departed)
         shown = look.situation.volcano_job
         for action in decision.actions:
             if shown is not None and (words := await self._actor.act(action, shown, key, look.situation.now)):
@@ -216,6 +221,7 @@ class Reconciler:
             return
         if decision.cleaned:
             self._actor.forget(job_id)
+            self._view.forget_departed(job_id)
         async with fenced(self._sessions, self._lease) as session:
             await history.record_pods(session, pods)
             if decision.recorded or decision.cleaned:

@@ -1,6 +1,6 @@
 """What the controller sees of the cluster: five informers, and the questions that deciding asks of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -53,6 +53,7 @@ class ClusterView:
         self._on_job = on_job
         self._on_queues = on_queues
         self._metrics = WatchMetrics()
+        self._departed: dict[UUID, dict[str, ObservedPod]] = {}
         given: dict[str, Any] = {"metrics": self._metrics}
         tell, tell_queues = self._tell_job, self._tell_queues
         self.jobs = Informer(source, JOB, observe_job, on_change=tell, index_by=lambda seen: seen.job_id, **given)
@@ -97,6 +98,24 @@ class ClusterView:
         """The pods that one Job made."""
         return [pod for pod in self.pods.indexed(str(job_id)) if pod.job_uid == job_uid]
 
+    def departed_of(self, job_id: UUID, job_uid: str | None) -> list[ObservedPod]:
+        """Pods that went since they were last recorded, as they were at the last.
+
+        Volcano deletes the pods of a failed run as soon as the next one begins; how they ended must not get lost.
+        """
+        return [pod for pod in self._departed.get(job_id, {}).values() if pod.job_uid == job_uid]
+
+    def forget_departed(self, job_id: UUID, pods: Iterable[ObservedPod] | None = None) -> None:
+        """These pods are recorded, or all of them are of no interest."""
+        if pods is None:
+            self._departed.pop(job_id, None)
+            return
+        left = self._departed.get(job_id, {})
+        for pod in pods:
+            left.pop(pod.uid, None)
+        if not left:
+            self._departed.pop(job_id, None)
+
     def pod_group_of(self, job_uid: str) -> ObservedPodGroup | None:
         """The PodGroup of a Job."""
         return next(iter(self.pod_groups.indexed(job_uid)), None)
@@ -132,6 +151,8 @@ class ClusterView:
     def _tell_job(self, key: str, old: _Labelled | None, new: _Labelled | None) -> None:
         for seen in (old, new):
             if seen is not None and seen.job_id is not None and (job_id := uuid_of(seen.job_id)) is not None:
+                if isinstance(old, ObservedPod) and (new is None or new.uid != old.uid):
+                    self._departed.setdefault(job_id, {})[old.uid] = old
                 self._on_job(job_id)
                 break
         if not isinstance(new or old, ObservedJob):

@@ -186,6 +186,12 @@ def test_attempts_follow_the_retry_count_and_never_fall() -> None:
     assert decide(situation(row(attempt=3), volcano_job(retry_count=0))).attempt == 3
 
 
+def test_the_retry_that_volcano_counted_and_did_not_make_is_no_attempt() -> None:  # trace 07
+    last = pod(0, "Failed", attempt=2)
+    for phase in ("Restarting", "Failed"):
+        assert decide(situation(row(attempt=2), volcano_job(phase, retry_count=2), last)).attempt == 2
+
+
 def test_pending_says_why_and_running_says_nothing() -> None:  # S-15
     words = group(condition="Unschedulable", message="2/2 tasks in gang unschedulable")
     waiting = decide(situation(row(), volcano_job(), pod(0, "Pending"), pod_group=words))

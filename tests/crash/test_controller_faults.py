@@ -1,0 +1,289 @@
+"""What the controller makes of refusals, lost answers, an absent cluster and people with kubectl."""
+
+import asyncio
+from typing import Any
+
+from sqlalchemy import text
+
+from app.cluster.kinds import JOB, POD, QUEUE
+from app.cluster.volcano import JobReference
+from app.simulator.faults import Fault
+from app.telemetry import REGISTRY
+
+
+def _on_create(**fault: Any) -> Fault:
+    return Fault(method="POST", plural="jobs", **fault)
+
+
+async def _ends_well(world: Any, job_id: Any) -> None:
+    assert (await world.until_state(job_id, "succeeded", "failed", "lost")).state == "succeeded"
+    assert len(world.created) == 1
+
+
+async def test_an_answer_that_was_lost_is_found_by_the_next_claim_or_the_watch(world: Any) -> None:
+    await world.make_team()
+    world.cluster.faults.add(_on_create(effect="drop_answer"))
+    job_id = await world.submit()
+    world.start()
+    await _ends_well(world, job_id)
+
+
+async def test_an_answer_that_was_lost_while_the_watch_is_silent_is_adopted_by_its_name(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    first = await world.submit("first")
+    await world.until_state(first, "succeeded")
+    world.cluster.faults.stall_watches("jobs")
+    world.cluster.faults.add(_on_create(effect="drop_answer"))
+    job_id = await world.submit("second")
+    row = await world.until_state(job_id, "pending", "running")
+    shown = await world.volcano_job(job_id)
+    assert row.k8s_uid == shown["metadata"]["uid"]
+    world.cluster.faults.clear()
+    await world.until_state(job_id, "succeeded")
+
+
+async def test_a_busy_server_is_asked_again_after_its_own_time(world: Any) -> None:
+    await world.make_team()
+    for status in (429, 503):
+        world.cluster.faults.add(_on_create(effect="answer", status=status, reason="Busy", retry_after_seconds=1))
+    world.cluster.faults.add(_on_create(effect="answer", status=409, reason="Conflict"))
+    world.cluster.faults.add(_on_create(effect="answer", status=500, reason="InternalError"))
+    job_id = await world.submit()
+    world.start()
+    await _ends_well(world, job_id)
+
+
+async def test_a_refusal_for_good_ends_the_job_with_the_clusters_words(world: Any) -> None:
+    await world.make_team()
+    words = 'admission webhook "validatejob.volcano.sh" denied the request: ' + "no, " * 400
+    world.cluster.faults.add(_on_create(effect="answer", status=400, reason="BadRequest", message=words))
+    job_id = await world.submit()
+    world.start()
+    row = await world.until_state(job_id, "failed")
+    assert (row.reason, row.message) == ("RejectedByCluster", words[:1024])
+    assert row.k8s_uid is None
+    assert set((await world.usage()).values()) == {0}
+
+
+async def test_a_refusal_after_a_lost_answer_does_not_hide_the_job_that_exists(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    await world.until_state(await world.submit("first"), "succeeded")
+    world.cluster.faults.stall_watches("jobs")
+    world.cluster.faults.add(_on_create(effect="drop_answer"))
+    world.cluster.faults.add(_on_create(effect="answer", status=400, reason="BadRequest", message="no"))
+    job_id = await world.submit("second")
+    assert (await world.until_state(job_id, "pending", "running", "failed")).state != "failed"
+    world.cluster.faults.clear()
+    await world.until_state(job_id, "succeeded")
+
+
+async def test_a_foreign_job_of_the_same_name_is_left_alone(world: Any) -> None:
+    await world.make_team()
+    job_id = await world.submit()
+    row = await world.row(job_id)
+    await world.client.request(
+        "POST", "/api/v1/namespaces", body={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-nlp"}}
+    )
+    await world.until(lambda: _default_is_open(world))
+    foreign = {
+        "apiVersion": JOB.api_version,
+        "kind": "Job",
+        "metadata": {"name": row.k8s_name, "namespace": "team-nlp"},
+        "spec": {"queue": "default", "schedulerName": "volcano", "tasks": [_task()]},
+    }
+    before = await world.volcano.create_job(foreign)
+    world.start()
+    row = await world.until_state(job_id, "failed")
+    assert row.reason == "NameConflict"
+    assert (await world.volcano_job(job_id))["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+async def _default_is_open(world: Any) -> bool:
+    return (await world.volcano.get_queue("default")).get("status", {}).get("state") == "Open"
+
+
+def _task() -> dict[str, Any]:
+    container = {"name": "main", "image": "registry.test/x:1", "command": ["sleep", "10000"]}
+    return {
+        "name": "worker",
+        "replicas": 1,
+        "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+    }
+
+
+async def test_while_the_cluster_is_away_jobs_are_held_and_nothing_is_lost(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    running = await world.submit("running", command="sleep 8")
+    await world.until_state(running, "running")
+    await world.cluster.faults.away()
+    waiting = await world.submit("waiting")
+    row = await world.until(lambda: _put_back(world, waiting))
+    assert row.state == "held"
+    assert (await world.row(running)).state == "running"
+    await world.cluster.faults.back()
+    await world.until_state(waiting, "succeeded")
+    await world.until_state(running, "succeeded")
+    assert len(world.created) == 2
+
+
+async def _put_back(world: Any, job_id: Any) -> Any:
+    row = await world.row(job_id)
+    return row if row.attempted_at is not None and row.state == "held" else None
+
+
+async def test_a_controller_that_starts_without_a_cluster_waits_for_it(world: Any) -> None:
+    await world.make_team()
+    await world.cluster.faults.away()
+    task = world.start()
+    job_id = await world.submit()
+
+    async def says_so() -> bool:
+        statuses = await _lease_status(world)
+        return bool(statuses) and statuses.get("cluster") == "unreachable" and not statuses["watches"]["Job"]["synced"]
+
+    await world.until(says_so)
+    await world.cluster.faults.back()
+    await _ends_well(world, job_id)
+    assert not task.done()
+
+
+async def _lease_status(world: Any) -> dict[str, Any]:
+    async with world.sessions() as session:
+        return (await session.execute(text("SELECT status FROM leases"))).scalar_one_or_none() or {}
+
+
+async def test_postgres_connections_that_break_are_no_end(world: Any) -> None:
+    await world.make_team()
+    task = world.start()
+    jobs = [await world.submit(f"job-{index}", command="sleep 3") for index in range(3)]
+    await world.until_state(jobs[0], "pending", "running")
+    async with world.sessions() as session:
+        kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+        await session.execute(text(kill + " AND pid <> pg_backend_pid()"))
+    for job_id in jobs:
+        await world.until_state(job_id, "succeeded")
+    assert not task.done()
+    assert len(world.created) == 3
+
+
+async def test_a_job_deleted_by_hand_is_lost_and_lets_its_pods_go(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    job_id = await world.submit(command="sleep 10000")
+    row = await world.until_state(job_id, "running")
+    await world.volcano.delete_job(JobReference(row.k8s_namespace, row.k8s_name, row.k8s_uid))
+    row = await world.until_state(job_id, "lost")
+    assert row.reason == "Deleted"
+    await world.until_clean(job_id)
+    await world.until(lambda: _no_pods(world))
+    assert set((await world.usage()).values()) == {0}
+
+
+async def _no_pods(world: Any) -> bool:
+    return not (await world.volcano.list_page(POD)).items
+
+
+async def test_a_job_that_vanished_unseen_is_lost_and_another_of_its_name_is_not_touched(world: Any) -> None:
+    await world.make_team()
+    task = world.start()
+    job_id = await world.submit(command="sleep 10000")
+    row = await world.until_state(job_id, "running")
+    shown = await world.volcano_job(job_id)
+    await world.stop()
+    assert task.done()
+    reference = JobReference(row.k8s_namespace, row.k8s_name, row.k8s_uid)
+    await world.volcano.delete_job(reference)
+    await world.volcano.remove_finalizer(reference, "pumice.dev/recorded")
+    copy = {**shown, "metadata": {name: shown["metadata"][name] for name in ("name", "namespace", "labels")}}
+    copy.pop("status", None)
+    again = await world.volcano.create_job(copy)
+    world.start(sweep_seconds=0.3)
+    row = await world.until_state(job_id, "lost", "succeeded", "failed")
+    assert row.state == "lost"
+    await world.until_clean(job_id)
+    assert (await world.volcano_job(job_id))["metadata"]["uid"] == again["metadata"]["uid"]
+    assert not (await world.volcano_job(job_id))["metadata"].get("deletionTimestamp")
+
+
+async def test_an_orphan_of_ours_is_reported_and_never_deleted(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    job_id = await world.submit(command="sleep 10000")
+    await world.until_state(job_id, "running")
+    async with world.sessions.begin() as session:
+        await session.execute(text("DELETE FROM jobs"))
+    shown = (await world.volcano.list_page(JOB)).items
+    assert len(shown) == 1
+    await world.until(_one_orphan)
+    other = await world.submit("other")
+    await world.until_state(other, "succeeded")
+    await world.until_clean(other)
+    assert [job["metadata"]["uid"] for job in (await world.volcano.list_page(JOB)).items] == [
+        job["metadata"]["uid"] for job in shown
+    ]
+
+
+async def _one_orphan() -> bool:
+    return REGISTRY.get_sample_value("pumice_orphans") == 1
+
+
+async def test_two_controllers_share_the_work_in_turn(world: Any) -> None:
+    await world.make_team()
+    first = world.start()
+    second = world.start()
+    jobs = [await world.submit(f"job-{index}", command="sleep 1") for index in range(4)]
+    await world.until_state(jobs[0], "pending", "running")
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    for job_id in jobs:
+        await world.until_state(job_id, "succeeded")
+    assert not second.done()
+    assert len(world.created) == 4
+
+
+async def test_a_failed_command_leaves_cancelling_with_the_clusters_words(world: Any) -> None:
+    await world.make_team()
+    world.start()
+    job_id = await world.submit(command="sleep 10000")
+    await world.until_state(job_id, "running")
+    refused = Fault(
+        effect="answer", method="POST", plural="commands", status=403, reason="Forbidden", message="may not", count=2
+    )
+    world.cluster.faults.add(refused)
+    await world.cancel(job_id)
+    row = await world.until(lambda: _with_message(world, job_id))
+    assert row.state == "cancelling"
+    assert row.message == "The cluster refuses to stop the job: may not"
+    await world.until_state(job_id, "cancelled")
+
+
+async def _with_message(world: Any, job_id: Any) -> Any:
+    row = await world.row(job_id)
+    return row if row.message else None
+
+
+async def test_a_queue_that_volcano_refuses_has_its_words_as_its_problem(world: Any) -> None:
+    fault = Fault(effect="answer", method="POST", plural="queues", status=400, reason="BadRequest", message="not so")
+    world.cluster.faults.add(fault)
+    await world.make_team()
+    world.start()
+
+    async def problem() -> Any:
+        async with world.sessions() as session:
+            return (await session.execute(text("SELECT problem FROM queues"))).scalar_one()
+
+    assert await world.until(problem) == "not so"
+    assert await world.until(lambda: _is_open(world))
+    await world.until(lambda: _is(problem, None))
+
+
+async def _is(read: Any, wanted: Any) -> bool:
+    return await read() == wanted
+
+
+async def _is_open(world: Any) -> bool:
+    names = [queue["metadata"]["name"] for queue in (await world.volcano.list_page(QUEUE)).items]
+    return "q-nlp" in names and (await world.volcano.get_queue("q-nlp")).get("status", {}).get("state") == "Open"
