@@ -64,10 +64,11 @@ def _high_came_first(evidence: Evidence) -> Finding:
 
 
 def _low_waited(evidence: Evidence) -> Finding:
-    """`low-b` was seen waiting, and the service said why."""
-    waits = [s.jobs["low-b"] for s in evidence.samples if s.jobs["low-b"].state in WAITING]
-    reasons = sorted({job.reason for job in waits if job.reason})
-    return bool(reasons), {"samples that show it waiting": len(waits), "reasons": reasons}
+    """`low-b` was seen waiting while `low-a` ran, and the service said why."""
+    beside = [sample for sample in evidence.samples if sample.jobs["low-a"].state == "running"]
+    waits = [sample.jobs["low-b"] for sample in beside if sample.jobs["low-b"].state in WAITING]
+    told = {job.reason: job.message for job in waits if job.reason}
+    return bool(told), {"samples that show it waiting beside low-a": len(waits), "reasons": told}
 
 
 def _started_by_itself(waiting: str, holding: str) -> Callable[[Evidence], Finding]:
@@ -141,7 +142,7 @@ def _most_by(evidence: Evidence, key: Callable[[PodSeen], str]) -> dict[str, int
 CHECKS: dict[str, Callable[[Evidence], Finding]] = {
     "all four jobs succeeded": _all_succeeded,
     "high-a went first: before low-b, and beside low-a": _high_came_first,
-    "low-b waited, and the service said why": _low_waited,
+    "low-b waited while low-a ran, and the service said why": _low_waited,
     "low-b started by itself when low-a released its GPUs": _started_by_itself("low-b", "low-a"),
     "high-b started by itself when high-a released its GPUs": _started_by_itself("high-b", "high-a"),
     "no queue was seen above its capability": _within_capability_as_sampled,

@@ -49,7 +49,7 @@ def state_changes(before: Sample | None, now: Sample) -> list[str]:
 
 
 def _jobs(sample: Sample) -> Table:
-    table = Table(title="Jobs", title_justify="left")
+    table = _table("Jobs")
     for column in ("job", "queue", "GPUs", "state", "why", "nodes"):
         table.add_column(column)
     for job in sample.jobs.values():
@@ -65,7 +65,7 @@ def _jobs(sample: Sample) -> Table:
 
 
 def _queues(sample: Sample) -> Table:
-    table = Table(title="Queues", title_justify="left")
+    table = _table("Queues")
     for column in ("queue", "GPUs allocated", "capability", "PodGroups"):
         table.add_column(column)
     for queue in sample.queues.values():
@@ -75,7 +75,7 @@ def _queues(sample: Sample) -> Table:
 
 
 def _gpus(pods: Sequence[PodSeen], gpus_per_node: int) -> Table:
-    table = Table(title="GPUs", title_justify="left")
+    table = _table("GPUs")
     holders: dict[str, list[str]] = defaultdict(list)
     for pod in pods:
         if pod.node and pod.phase in _HOLDING:
@@ -95,6 +95,11 @@ def _timeline(end: Sample) -> Table:
         steps = in_use(pod for pod in end.pods if pod.queue == name)
         table.add_row(name, "  ".join(f"{gpus} from {(at - min(starts)).total_seconds():.0f} s" for at, gpus in steps))
     return table
+
+
+def _table(title: str) -> Table:
+    """Without lines, so that the whole picture fits into 24 lines."""
+    return Table(title=f"\n{title}", title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def _bar(used: int, most: int) -> Text:

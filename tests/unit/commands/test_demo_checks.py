@@ -97,9 +97,10 @@ SPOILED: dict[str, list[Callable[[Evidence], Evidence]]] = {
         lambda run: with_pods(run, "high-a", started_at=None),
         lambda run: with_pods(run, "low-a", ended_at=second(1)),
     ],
-    "low-b waited, and the service said why": [
+    "low-b waited while low-a ran, and the service said why": [
         lambda run: with_job(run, "low-b", reason=None),
         lambda run: with_job(run, "low-b", state="running"),
+        lambda run: replace(run, samples=run.samples[-2:]),
     ],
     "low-b started by itself when low-a released its GPUs": [
         lambda run: with_pods(run, "low-b", started_at=second(3)),
