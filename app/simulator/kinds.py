@@ -7,12 +7,13 @@ VOLCANO_SCHEDULING = "scheduling.volcano.sh"
 VOLCANO_BUS = "bus.volcano.sh"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """One resource type of the API: where it lives in the paths and what it allows.
 
     `subresources` names those that have their own path below an object, for example `status`.
     Volcano's PodGroup has none: its status is written with the object (volcano-facts 1.1).
+    There is one instance of each, compared by identity: kinds are keys of every table.
     """
 
     group: str

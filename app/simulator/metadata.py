@@ -57,19 +57,29 @@ def metadata_of(obj: Object) -> Object:
             metadata.pop(field, None)
         elif not isinstance(value, kind):
             raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field}")
+    _check_texts(metadata)
+    return metadata
+
+
+def _check_texts(metadata: Object) -> None:
     for field in ("name", "namespace", "generateName", "resourceVersion", "uid"):
-        _require_text(field, [metadata.get(field) or ""])
+        if metadata.get(field):
+            _require_text(field, (metadata[field],))
     for field in ("labels", "annotations"):
-        _require_text(field, metadata.get(field, {}).values())
+        if field in metadata:
+            _require_text(field, metadata[field].values())
     _require_text("finalizers", metadata.get("finalizers", ()))
     for owner in metadata.get("ownerReferences", ()):
         named = [owner.get(field) if isinstance(owner, dict) else None for field in _OWNER_FIELDS]
         _require_text("ownerReferences", named)
-    return metadata
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _require_text(field: str, values: Iterable[Any]) -> None:
-    if any(not isinstance(value, str) for value in values):
+    if not all(map(_is_text, values)):
         raise bad_request(f"json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type string")
 
 

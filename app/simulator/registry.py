@@ -26,7 +26,7 @@ from app.simulator.refusals import (
 )
 from app.simulator.schema_checks import TYPE_INVALID, schema_causes
 from app.simulator.schemas import SCHEMAS, SHAPES
-from app.simulator.store import Key, Store
+from app.simulator.store import Key, Store, key_of
 
 _STATUS_KEPT_ON_CREATE = frozenset({NODE, NAMESPACE})
 
@@ -64,7 +64,7 @@ class Registry:
         if "status" in kind.subresources and kind not in _STATUS_KEPT_ON_CREATE:
             obj.pop("status", None)
         obj = self._admitted(kind, None, obj)
-        key = (metadata_of(obj).get("namespace") or "", obj["metadata"]["name"])
+        key = key_of(obj)
         if self.store.get(kind, key) is not None:
             raise already_exists(kind, key[1])
         return Record(obj, 0) if dry_run else self.store.put(kind, obj)
