@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.controller.models import LeaseRow
 from app.db import is_away, now, table
 from app.dependencies import SessionMaker
-from app.migrate import head_revision
+from app.migrate import head_revision, known_revisions
 from app.schema_base import ResponseBody
 from app.telemetry import REGISTRY
 
@@ -25,6 +25,7 @@ metrics_router = APIRouter(tags=["health"])
 
 leases = table(LeaseRow)
 _UNDEFINED_TABLE = "42P01"
+_USABLE = frozenset({"ok", "newer"})
 
 
 class Alive(ResponseBody):
@@ -82,16 +83,25 @@ async def _readiness(sessions: SessionMaker) -> Readiness:
     try:
         async with sessions() as session:
             revision = await _revision(session)
-            if revision != head_revision():
-                found = revision or "none"
-                return Readiness(ready=False, missing=["migrations"], database="ok", migrations=f"at {found}")
+            migrations = _migrations(revision)
+            controller = await _controller(session, now()) if migrations in _USABLE else None
+            missing = [] if controller else ["migrations"]
             return Readiness(
-                ready=True, missing=[], database="ok", migrations="ok", controller=await _controller(session, now())
+                ready=not missing, missing=missing, database="ok", migrations=migrations, controller=controller
             )
     except Exception as error:
         if not is_away(error):
             raise
         return Readiness(ready=False, missing=["database"], database="unreachable", migrations="unknown")
+
+
+def _migrations(revision: str | None) -> str:
+    """How far the schema is. One of a later release will do: in an upgrade old and new processes run side by side."""
+    if revision is None:
+        return "none"
+    if revision not in known_revisions():
+        return "newer"
+    return "ok" if revision == head_revision() else f"at {revision}"
 
 
 async def _revision(session: AsyncSession) -> str | None:

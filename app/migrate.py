@@ -1,6 +1,7 @@
 """Bringing the database to the schema of this release, with Alembic."""
 
 import asyncio
+from functools import lru_cache
 from pathlib import Path
 
 from alembic import command
@@ -27,12 +28,19 @@ def alembic_config(connection: Connection | None = None) -> Config:
     return config
 
 
+@lru_cache(maxsize=1)
 def head_revision() -> str:
     """The revision that this release needs."""
     head = ScriptDirectory.from_config(alembic_config()).get_current_head()
     if head is None:
         raise RuntimeError("There is no migration.")
     return head
+
+
+@lru_cache(maxsize=1)
+def known_revisions() -> frozenset[str]:
+    """Every revision that this release has; one that it does not know was made by a later release."""
+    return frozenset(script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions())
 
 
 async def current_revision(engine: AsyncEngine) -> str | None:

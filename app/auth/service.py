@@ -43,6 +43,7 @@ class Authenticator:
         given = settings.admin_token.get_secret_value() if settings.admin_token else ""
         self._admin_digest = digest(given) if given else None
         self._verified: dict[bytes, _Verified] = {}
+        self._forgotten = 0
 
     async def authenticate(self, token: str) -> Principal:
         """The principal behind a token.
@@ -64,17 +65,20 @@ class Authenticator:
     def forget(self, hashed: bytes) -> None:
         """Look the token up again at its next use."""
         self._verified.pop(hashed, None)
+        self._forgotten += 1
 
     async def _look_up(self, hashed: bytes) -> Principal:
+        forgotten = self._forgotten
         with away_as_unavailable():
             async with self._sessions() as session:
                 row = await store.find_by_digest(session, hashed)
         moment = now()
         if row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= moment):
-            self.forget(hashed)
+            self._verified.pop(hashed, None)
             raise Unauthenticated("The bearer token is not valid, has expired or was revoked.")
         principal = Principal(subject=row.subject, role=Role(row.role), team=row.team)
-        self._remember(hashed, principal, row.expires_at, moment)
+        if forgotten == self._forgotten:  # else this may have been read before a revocation that came meanwhile
+            self._remember(hashed, principal, row.expires_at, moment)
         return principal
 
     def _remember(self, hashed: bytes, principal: Principal, expires_at: datetime | None, moment: datetime) -> None:

@@ -42,6 +42,18 @@ async def test_without_migrations_it_is_not_ready_and_says_that(settings: Settin
     await engine.dispose()
 
 
+@pytest.mark.parametrize(("revision", "status", "migrations"), [("9999", 200, "newer"), (None, 503, "none")])
+async def test_a_later_schema_will_do_since_upgrades_run_side_by_side(
+    app: FastAPI, sessions: Sessions, revision: str | None, status: int, migrations: str
+) -> None:
+    async with sessions.begin() as session:
+        await session.execute(text("DELETE FROM alembic_version"))
+        if revision is not None:
+            await session.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": revision})
+    answer = await get(app, "/readyz")
+    assert (answer.status_code, answer.json()["migrations"]) == (status, migrations)
+
+
 @pytest.mark.parametrize(
     "url",
     [
