@@ -32,6 +32,7 @@ class JobSeen:
 
     name: str
     queue: str
+    gpus: int
     state: str
     reason: str | None
     message: str | None
@@ -96,6 +97,7 @@ def job_of(body: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> JobSee
     return JobSeen(
         name=name,
         queue=queue,
+        gpus=_gpus(body["resources"]),
         state=body["state"],
         reason=body["reason"],
         message=body["message"],

@@ -56,7 +56,7 @@ def _jobs(sample: Sample) -> Table:
         table.add_row(
             job.name,
             job.queue,
-            str(sum(pod.gpus for pod in job.pods)) if job.pods else "",
+            str(job.gpus),
             Text(job.state, style=_COLOURS.get(job.state, "yellow")),
             job.reason or "",
             ", ".join(job.nodes),

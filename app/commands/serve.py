@@ -2,13 +2,17 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from socket import socket
+
+import typer
+from fastapi import FastAPI
 
 from app.cluster.client import open_client
 from app.cluster.errors import ClusterNotConfigured
 from app.commands.cluster_choice import needed_cluster
 from app.commands.configuration import load_settings
 from app.commands.failure import CommandFailed
-from app.commands.http_server import bind, serving
+from app.commands.http_server import address_of, bind, serving
 from app.commands.parts import run, running, until_stopped
 from app.commands.probes import create_metrics_app, create_probe_app
 from app.commands.stopping import Stopping
@@ -45,10 +49,8 @@ async def _serve_api(settings: Settings, stopping: Stopping) -> None:
         parts = []
         if settings.metrics_port is not None:
             metrics = stack.enter_context(bind(settings.host, settings.metrics_port))
-            serve_metrics = serving(create_metrics_app(), metrics)
-            parts.append(await stack.enter_async_context(running("metrics port", serve_metrics, stopping)))
-        serve = serving(create_app(settings, resources.sessions), listening)
-        parts.append(await stack.enter_async_context(running("API", serve, stopping)))
+            parts.append(await _serve(stack, "metrics port", create_metrics_app(), metrics, stopping))
+        parts.append(await _serve(stack, "API", create_app(settings, resources.sessions), listening, stopping))
         await until_stopped(stopping, *parts)
 
 
@@ -66,7 +68,16 @@ async def _serve_controller(settings: Settings, stopping: Stopping) -> None:
         parts = []
         if settings.controller_port is not None:
             listening = stack.enter_context(bind(settings.host, settings.controller_port))
-            probes = serving(create_probe_app(settings, resources.sessions), listening)
-            parts.append(await stack.enter_async_context(running("probe port", probes, stopping)))
+            probes = create_probe_app(settings, resources.sessions)
+            parts.append(await _serve(stack, "probe port", probes, listening, stopping))
         parts.append(await stack.enter_async_context(running("controller", control, stopping)))
         await until_stopped(stopping, *parts)
+
+
+async def _serve(
+    stack: AsyncExitStack, name: str, app: FastAPI, listening: socket, stopping: Stopping
+) -> "asyncio.Task[None]":
+    """Serve an application until the stack closes, and say where: the port may have been a free one."""
+    task = await stack.enter_async_context(running(name, serving(app, listening), stopping))
+    typer.echo(f"{name} at {address_of(listening)}")
+    return task

@@ -177,3 +177,9 @@ def all_gone() -> Callable[[list[psutil.Process]], None]:
         assert left == []
 
     return check
+
+
+@pytest.fixture
+def service_at() -> Callable[[str, str], Service]:
+    """A client for a service whose address and admin token are known."""
+    return lambda url, token: Service(f"{url}/v1/queues", f"Authorization: Bearer {token}")

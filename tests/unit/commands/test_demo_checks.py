@@ -45,6 +45,7 @@ def job_at(name: str, queue: str, at: float) -> JobSeen:
     return JobSeen(
         name=name,
         queue=queue,
+        gpus=len(pods),
         state=state,
         reason="QueueOverused" if state == "pending" else None,
         message=None,

@@ -6,6 +6,7 @@ from app.commands.demo_evidence import job_of, queue_of
 JOB: dict[str, Any] = {
     "name": "low-a",
     "queue": "low-priority",
+    "resources": {"nvidia.com/gpu": "2"},
     "state": "running",
     "reason": None,
     "message": None,
@@ -33,6 +34,7 @@ def pod(**changes: Any) -> dict[str, Any]:
 def test_a_job_is_read_with_its_pods() -> None:
     job = job_of(JOB, [pod(), pod(name="low-a-worker-1", node="node-1", resources={"nvidia.com/gpu": 2})])
     assert job.submitted_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert job.gpus == 2
     assert job.nodes == ["node-0", "node-1"]
     assert [seen.gpus for seen in job.pods] == [1, 2]
     assert job.first_pod_started_at == datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC)

@@ -8,7 +8,7 @@ from app.commands.demo_evidence import JobSeen, PodSeen, QueueSeen, Sample
 from app.commands.demo_view import live_view, proof_view, state_changes
 
 POD = PodSeen("low-a", "low-priority", "low-a-0", "Running", "node-7", 1, None, None)
-JOB = JobSeen("low-a", "low-priority", "running", None, None, ("team", "low-a"), 1, None, None, None, (POD,))
+JOB = JobSeen("low-a", "low-priority", 1, "running", None, None, ("team", "low-a"), 1, None, None, None, (POD,))
 SAMPLE = Sample(1.25, {"low-a": JOB}, {"low-priority": QueueSeen("low-priority", 2, 1, {"running": 1, "pending": 0})})
 
 
