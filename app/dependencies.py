@@ -32,9 +32,22 @@ async def transaction(sessions: Annotated[Sessions, Depends(get_sessions)]) -> A
             yield session
 
 
+async def reading(sessions: Annotated[Sessions, Depends(get_sessions)]) -> AsyncIterator[AsyncSession]:
+    """A session for reads alone, in which each statement stands for itself.
+
+    At Postgres' READ COMMITTED each statement of a transaction sees its own snapshot anyway; without BEGIN and COMMIT a
+    read costs one round trip in the place of three.
+    """
+    with away_as_unavailable():
+        async with sessions() as session:
+            await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
+            yield session
+
+
 AppSettings = Annotated[Settings, Depends(get_settings)]
 SessionMaker = Annotated[Sessions, Depends(get_sessions)]
 
 # scope="function" commits before the answer is sent. Without it FastAPI runs the code after `yield` once the response
 # has gone out: it would answer 201 and then fail to commit (docs/adr).
 Transaction = Annotated[AsyncSession, Depends(transaction, scope="function")]
+Reading = Annotated[AsyncSession, Depends(reading, scope="function")]

@@ -11,7 +11,7 @@ from app.auth.access import Caller
 from app.auth.schemas import TokenCreate, TokenCreated, TokenRead
 from app.auth.service import Authenticator
 from app.db import away_as_unavailable
-from app.dependencies import SessionMaker, Transaction
+from app.dependencies import Reading, SessionMaker, Transaction
 from app.paging import Page, Paged
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
@@ -31,7 +31,7 @@ async def create_token(body: TokenCreate, caller: Caller, session: Transaction) 
 
 
 @router.get("")
-async def list_tokens(caller: Caller, session: Transaction, paged: Paged, response: Response) -> Page[TokenRead]:
+async def list_tokens(caller: Caller, session: Reading, paged: Paged, response: Response) -> Page[TokenRead]:
     """List tokens, without their texts: all for admins, those of the own team for managers."""
     rows = await service.list_tokens(session, caller, paged.after_id(), paged.limit + 1)
     return paged.page(response, [TokenRead.of(row) for row in rows], [str(row.id) for row in rows])

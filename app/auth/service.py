@@ -71,6 +71,7 @@ class Authenticator:
         forgotten = self._forgotten
         with away_as_unavailable():
             async with self._sessions() as session:
+                await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
                 row = await store.find_by_digest(session, hashed)
         moment = now()
         if row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= moment):

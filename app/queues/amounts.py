@@ -50,9 +50,6 @@ def faults_between(capability: Amounts, deserved: Amounts, guarantee: Amounts) -
     for resource, amount in deserved.items():
         if resource in capability and amount > capability[resource]:
             yield _above(pointer(("deserved", resource)), "deserved", amount, "capability", capability[resource])
-    for resource, amount in guarantee.items():
-        if resource not in deserved and resource in capability and amount > capability[resource]:
-            yield _above(pointer(("guarantee", resource)), "guarantee", amount, "capability", capability[resource])
 
 
 def _above(where: str, lower: str, amount: Decimal, upper: str, bound: Decimal) -> Invalid:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from app import problems
 from app.auth.access import Admin, Caller
-from app.dependencies import Transaction
+from app.dependencies import Reading, Transaction
 from app.errors import NameInUse
 from app.paging import Page, Paged
 from app.queues import service, store
@@ -30,14 +30,14 @@ async def create_queue(
 
 
 @router.get("")
-async def list_queues(caller: Caller, session: Transaction, paged: Paged, response: Response) -> Page[QueueRead]:
+async def list_queues(caller: Caller, session: Reading, paged: Paged, response: Response) -> Page[QueueRead]:
     """List queues by name: all for admins, those granted to the own team for members."""
     rows = await store.list_queues(session, caller.team, paged.after, paged.limit + 1)
     return paged.page(response, [_read(row) for row in rows], [row.name for row in rows])
 
 
 @router.get("/{queue}")
-async def get_queue(queue: str, caller: Caller, session: Transaction) -> QueueRead:
+async def get_queue(queue: str, caller: Caller, session: Reading) -> QueueRead:
     """Read a queue: what is wanted, and what was last seen in the cluster."""
     return _read(await service.get_queue(session, caller, queue))
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app import problems
 from app.auth.access import Admin, Caller, TeamViewer
-from app.dependencies import Transaction
+from app.dependencies import Reading, Transaction
 from app.errors import NameInUse, PreconditionFailed, PreconditionRequired
 from app.paging import Page, Paged
 from app.preconditions import etag_of
@@ -31,14 +31,14 @@ async def create_team(
 
 
 @router.get("")
-async def list_teams(caller: Caller, session: Transaction, paged: Paged, response: Response) -> Page[TeamRead]:
+async def list_teams(caller: Caller, session: Reading, paged: Paged, response: Response) -> Page[TeamRead]:
     """List teams by name. Members see their own team."""
     teams = await store.list_teams(session, caller.team, paged.after, paged.limit + 1)
     return paged.page(response, [_read(team) for team in teams], [team.name for team in teams])
 
 
 @router.get("/{team}")
-async def get_team(team: str, caller: TeamViewer, session: Transaction) -> TeamRead:
+async def get_team(team: str, caller: TeamViewer, session: Reading) -> TeamRead:
     """Read a team."""
     return _read(await service.get_team(session, team))
 
@@ -50,7 +50,7 @@ async def change_team(team: str, body: TeamPatch, admin: Admin, session: Transac
 
 
 @router.get("/{team}/quota")
-async def get_quota(team: str, caller: TeamViewer, session: Transaction, response: Response) -> QuotaRead:
+async def get_quota(team: str, caller: TeamViewer, session: Reading, response: Response) -> QuotaRead:
     """Read a team's quota with what is in use and what is left. The ETag names its version."""
     quota, version = await service.get_quota(session, team)
     response.headers["ETag"] = etag_of(version)
