@@ -69,6 +69,8 @@ def validate_new(job: Object, queues: Mapping[str, Object]) -> None:
         Refusal: with Volcano's words.
     """
     spec, name = job["spec"], job["metadata"]["name"]
+    if not spec.get("tasks"):
+        raise Refusal("No task specified in job spec")
     text = _tiers_problem(spec) + _tasks_problem(job)
     problem = name_problem(name)
     if problem:
@@ -197,6 +199,8 @@ def validate_update(old: Object, new: Object) -> None:
         Refusal: with Volcano's words.
     """
     spec = new["spec"]
+    if not spec.get("tasks"):
+        raise Refusal("job updates may not add or remove tasks")
     for task in spec["tasks"]:
         require_quantities(task.get("template") or {})
         if (task.get("minAvailable") or 0) > task.get("replicas", 0):
