@@ -51,15 +51,24 @@ async def test_a_lost_answer_of_a_create_that_was_done(api: Any, config_maps: st
 
 
 async def test_a_create_that_comes_late(api: Any, config_maps: str, cluster: Any) -> None:
-    cluster.faults.add(Fault("delay_before", method="POST", seconds=0.2))
+    cluster.faults.add(Fault("delay_before", method="POST", seconds=1.0))
     late = asyncio.create_task(api.post(config_maps, {"metadata": {"name": "a"}}))
     await api.until("/simulator/faults", lambda _, value: value == {"faults": []})
     assert (await api.get(f"{config_maps}/a"))[0] == 404
     assert (await late)[0] == 201
 
 
+async def test_a_late_create_is_done_though_the_client_has_gone(api: Any, config_maps: str, cluster: Any) -> None:
+    cluster.faults.add(Fault("delay_before", method="POST", seconds=1.0))
+    body, limit = {"metadata": {"name": "a"}}, aiohttp.ClientTimeout(total=0.05)
+    with pytest.raises(TimeoutError):
+        await api.session.post(api.url + config_maps, json=body, timeout=limit)
+    assert (await api.get(f"{config_maps}/a"))[0] == 404
+    await api.until(f"{config_maps}/a", lambda status, _: status == 200)
+
+
 async def test_an_answer_that_comes_late(api: Any, config_maps: str, cluster: Any) -> None:
-    cluster.faults.add(Fault("delay_after", method="POST", seconds=0.2))
+    cluster.faults.add(Fault("delay_after", method="POST", seconds=1.0))
     late = asyncio.create_task(api.post(config_maps, {"metadata": {"name": "a"}}))
     await api.until(f"{config_maps}/a", lambda status, _: status == 200)
     assert not late.done()

@@ -42,6 +42,7 @@ class ApiServer:
         self._pods = Pods(registry, self._resources)
         self._token = token
         self._host, self._port = host, port
+        self._late: set[asyncio.Task[web.StreamResponse]] = set()
         self._runner: web.AppRunner | None = None
         self._site: web.TCPSite | None = None
 
@@ -62,6 +63,8 @@ class ApiServer:
     async def stop(self) -> None:
         """End the watches and stop listening."""
         self.faults.cut_watches()
+        for late in self._late:
+            late.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
         self._runner = self._site = None
@@ -141,9 +144,11 @@ class ApiServer:
         if fault.effect == "answer":
             raise fault.refusal()
         if fault.effect == "delay_before":
-            await request.read()  # the client has sent it: what comes late is the doing
-            await asyncio.shield(asyncio.sleep(fault.seconds))
-            return await self._carry_out(request, target)
+            await request.read()
+            late = asyncio.get_running_loop().create_task(self._carry_out_late(request, target, fault.seconds))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
+            return await asyncio.shield(late)  # it is done even when the client has given up meanwhile
         try:
             answer = await self._carry_out(request, target)
         except ApiError as refusal:
@@ -153,6 +158,13 @@ class ApiServer:
         elif request.transport is not None:
             request.transport.abort()
         return answer
+
+    async def _carry_out_late(self, request: web.Request, target: Target, seconds: float) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        try:
+            return await self._carry_out(request, target)
+        except ApiError as refusal:
+            return error_answer(refusal)
 
 
 def error_answer(refusal: ApiError) -> web.Response:
