@@ -10,6 +10,7 @@ from app.auth.access import Caller, TeamSubmitter
 from app.auth.principal import Role
 from app.dependencies import AppSettings, SessionMaker, Transaction
 from app.errors import (
+    Conflict,
     GpuNotWhole,
     IdempotencyKeyReused,
     InvalidCursor,
@@ -42,6 +43,7 @@ _CREATED = {"headers": {"Location": {"schema": {"type": "string"}, "description"
 IdempotencyKey = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         min_length=1,
         max_length=255,
         pattern="^[!-~]+$",
@@ -57,7 +59,16 @@ IdempotencyKey = Annotated[
         200: _REPLAYED,
         201: _CREATED,
         **responses(
-            *(GpuNotWhole, IdempotencyKeyReused, JobNeverFits, NameInUse, QueueNotGranted, QueueNotOpen, QuotaExceeded),
+            *(
+                Conflict,
+                GpuNotWhole,
+                IdempotencyKeyReused,
+                JobNeverFits,
+                NameInUse,
+                QueueNotGranted,
+                QueueNotOpen,
+                QuotaExceeded,
+            ),
             ValidationError,
         ),
     },

@@ -2,6 +2,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import update
+
+from app.db import Sessions
+from app.queues.models import QueueRow
+from app.telemetry import REGISTRY
 
 
 async def test_accepts_a_job_and_says_where_it_is(nlp: Any, body: Any) -> None:
@@ -142,6 +147,11 @@ class TestNames:
         assert third["k8s_name"] != second["k8s_name"]
 
 
+async def _observe(sessions: Sessions, state: str) -> None:
+    async with sessions.begin() as session:
+        await session.execute(update(QueueRow).values(observed={"state": state}))
+
+
 class TestQueues:
     async def test_a_queue_of_another_team_is_not_granted(self, nlp: Any, vision: Any, body: Any) -> None:
         await nlp.refused(body(queue="q-vision"), 422, "queue-not-granted")
@@ -155,6 +165,19 @@ class TestQueues:
         await api.make_team("both", queues=["one", "two"])
         answer = await api.admin.post("/v1/teams/both/jobs", json=body(queue="two"))
         assert answer.json()["queue"] == "two"
+
+    @pytest.mark.parametrize("state", ["Closed", "Closing"])
+    async def test_a_closed_queue_takes_no_jobs(self, nlp: Any, body: Any, sessions: Sessions, state: str) -> None:
+        await _observe(sessions, state)
+        problem = await nlp.refused(body(), 409, "queue-not-open")
+        assert state in problem["detail"]
+
+    @pytest.mark.parametrize("state", ["Open", "", "Unknown"])
+    async def test_a_queue_that_is_not_ready_yet_holds_jobs(
+        self, nlp: Any, body: Any, sessions: Sessions, state: str
+    ) -> None:
+        await _observe(sessions, state)
+        assert (await nlp.accepted(body()))["state"] == "held"
 
     async def test_a_gang_above_the_capability_never_fits(self, api: Any, body: Any) -> None:
         await api.make_queue("small", capability={"nvidia.com/gpu": 2})
@@ -197,3 +220,15 @@ async def test_env_values_come_out_nowhere(nlp: Any, body: Any, capsys: Any) -> 
     assert job["spec"]["tasks"][0]["env"] == {"HF_TOKEN": "***"}
     assert secret not in "".join(answers)
     assert secret not in "".join(capsys.readouterr())
+
+
+async def test_counts_what_was_accepted_and_refused(nlp: Any, body: Any) -> None:
+    def counted() -> tuple[float, float]:
+        refused = REGISTRY.get_sample_value("pumice_jobs_refused_total", {"type": "name-in-use"})
+        return REGISTRY.get_sample_value("pumice_jobs_accepted_total") or 0.0, refused or 0.0
+
+    accepted, refused = counted()
+    await nlp.accepted(body(), Idempotency_Key="k1")
+    await nlp.submit(body(), Idempotency_Key="k1")
+    await nlp.submit(body())
+    assert counted() == (accepted + 1, refused + 1)
