@@ -1,6 +1,5 @@
 """Killing a Job's pods (volcano-facts 2.6, `killPods`)."""
 
-import copy
 from dataclasses import dataclass
 
 from app.simulator.objects import ApiError, Object
@@ -69,13 +68,13 @@ class JobKiller:
         await self._remove_pod_group(job)
 
     def _next_status(self, job: Object, transition: Transition, counts: Object, *, full: bool) -> Object:
-        status = job_status.with_counts(copy.deepcopy(job.get("status") or {}), counts)
+        status = job_status.with_counts(job.get("status") or {}, counts)
         if full:
             status["version"] = int(status.get("version", 0)) + 1
-        for plugin in job["spec"].get("plugins") or {}:
-            (status.get("controlledResources") or {}).pop(f"plugin-{plugin}", None)
-        if not status.get("controlledResources"):
-            status.pop("controlledResources", None)
+        plugins = {f"plugin-{plugin}" for plugin in job["spec"].get("plugins") or {}}
+        held = {key: value for key, value in status.pop("controlledResources", {}).items() if key not in plugins}
+        if held:
+            status["controlledResources"] = held
         if transition.counts:
             status["retryCount"] = int(status.get("retryCount", 0)) + 1
         phase = transition.next_phase(job["spec"], status)

@@ -1,6 +1,5 @@
 """A Job's status: what the controller counts and how it writes it (volcano-facts 1.3, 2.5, 2.6)."""
 
-import copy
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -41,7 +40,7 @@ def enter(status: Object, phase: str | None, now: str) -> Object:
 
     Any write moves `lastTransitionTime`, and the condition of the present phase to the end of the list.
     """
-    changed = copy.deepcopy(status)
+    changed = dict(status)
     current = phase or (changed.get("state") or {}).get("phase") or "Pending"
     changed["state"] = {**(changed.get("state") or {}), "phase": current, "lastTransitionTime": now}
     kept = [condition for condition in changed.get("conditions") or [] if condition["status"] != current]

@@ -1,7 +1,6 @@
 """The Job controller's writes to the API server, which its own cache sees at once."""
 
 import asyncio
-import copy
 from collections.abc import Iterable
 
 from app.simulator.clock import Clock
@@ -30,9 +29,7 @@ class JobWriter:
 
     async def status(self, job: Object, status: Object) -> Object:
         """Write a Job's status; 409 when somebody else has changed the Job."""
-        changed = copy.deepcopy(job)
-        changed["status"] = status
-        written = await self.objects.replace(JOB, changed, "status")
+        written = await self.objects.replace(JOB, {**job, "status": status}, "status")
         self.cache.put_job(written)
         return written
 

@@ -11,7 +11,7 @@ import httpx
 
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
 from tests.contract.volcano.reduce_trace import Facts, made_queues
-from tests.contract.volcano.worlds import Record, World, change, empty_world, only, without_pod_phases
+from tests.contract.volcano.worlds import Record, World, change, empty_world, only, reached, without_pod_phases
 
 SPEED = 20.0
 SLOWER = {"06": 3.0, "08": 8.0, "16": 3.0, "20": 8.0, "21": 8.0}
@@ -129,7 +129,7 @@ class Replay:
         now = only(self._world, made)
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                while (now if pod_phases else without_pod_phases(now)) != world:
+                while not reached(now if pod_phases else without_pod_phases(now), world):
                     await self._next()
                     now = only(self._world, made)
         except TimeoutError:

@@ -26,6 +26,8 @@ STAMPS = (
 )
 BETWEEN = "a session may come between the pod's failure and the kill that follows; in the recording none did"
 
+SCALING = "a session may come between the PodGroup's new minimum and the new pod; in the recording none did"
+
 DIFFERENCES: tuple[tuple[str, str, str], ...] = (
     (
         "00",
@@ -47,6 +49,9 @@ DIFFERENCES: tuple[tuple[str, str, str], ...] = (
     ("08", '/pod_groups/a/*/phases is [[]"", "Inqueue", "Running", "Unknown"] instead of *', BETWEEN),
     ("06", 'missing /events: [[]"Job", "a", "Warning", "PodGroupPending", *', STAMPS),
     ("16", 'missing /events: [[]"Job", "a", "Warning", "PodGroupPending", *', STAMPS),
+    ("21", 'unexpected /events: [[]"*", "live", "Warning", * 1 Running, 2 minAvailable"]', SCALING),
+    ("21", "unexpected /pod_groups/live/0/conditions: * 1 Running, 2 minAvailable*", SCALING),
+    ("21", '/pod_groups/live/0/phases is * "Running", "Unknown", *"Running"] instead of *', SCALING),
     ("08", "/jobs/a/counters_last/pending is 2 instead of 1", CUT),
     ("08", "missing /jobs/a/counters_last/running 1", CUT),
     ("08", "/jobs/a/tasks_last/worker/phase/Pending is 2 instead of 1", CUT),

@@ -58,6 +58,17 @@ def at_rest(world: World) -> bool:
     return not any(leaving or (phase == "Pending" and bound) for phase, bound, leaving in world["Pod"].values())
 
 
+def reached(now: World, wanted: World) -> bool:
+    """Whether a world is the wanted one; a PodGroup may have conditions more than it."""
+    same = all(now[kind] == wanted[kind] for kind in ("Job", "Pod", "Queue"))
+    groups, others = now["PodGroup"], wanted["PodGroup"]
+    return (
+        same
+        and groups.keys() == others.keys()
+        and all(groups[n][0] == others[n][0] and set(groups[n][1]) >= set(others[n][1]) for n in groups)
+    )
+
+
 def without_pod_phases(world: World) -> World:
     """A world that knows of pods only which there are."""
     return {**world, "Pod": dict.fromkeys(world["Pod"])}
