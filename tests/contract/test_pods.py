@@ -74,6 +74,12 @@ async def test_binding_assigns_once(api: Any, pods: str) -> None:
     assert (await api.post(f"{pods}/missing/binding", binding("nowhere-1")))[0] == 404
 
 
+@pytest.mark.parametrize("body", [{"metadata": 1}, {"target": "gpu-1"}, {"target": {"name": 5}}])
+async def test_a_broken_binding_is_400(api: Any, pods: str, body: dict[str, Any]) -> None:
+    await api.post(pods, pod())
+    assert (await api.post(f"{pods}/p/binding", body))[0] == 400
+
+
 async def test_pods_are_selected_by_node_and_phase(api: Any, pods: str) -> None:
     await api.post(pods, pod())
     await api.post(pods, pod("other"))

@@ -7,6 +7,7 @@ from aiohttp import web
 from app.simulator.clock import Clock
 from app.simulator.deletion import Deletion
 from app.simulator.history import encode
+from app.simulator.metadata import metadata_of
 from app.simulator.objects import ApiError, Object
 from app.simulator.refusals import bad_request
 from app.simulator.registry import Registry
@@ -44,8 +45,10 @@ class Pods:
         return self._evict(request, target, body)
 
     def _bind(self, request: web.Request, target: Target, body: Object) -> web.StreamResponse:
-        node = (body.get("target") or {}).get("name") or ""
-        uid = (body.get("metadata") or {}).get("uid")
+        chosen, uid = body.get("target") or {}, metadata_of(body).get("uid")
+        if not isinstance(chosen, dict) or not isinstance(chosen.get("name") or "", str):
+            raise bad_request("json: cannot unmarshal into Go struct field Binding.target of type v1.ObjectReference")
+        node = chosen.get("name") or ""
         namespace, name = target.key
         self._registry.bind(namespace, name, node, uid, dry_run=is_dry_run(request.query))
         return json_answer(encode(_CREATED), 201)
