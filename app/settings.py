@@ -75,9 +75,12 @@ class Settings(BaseSettings):
         default_factory=list, description="Failpoints that kill the process; for crash tests only.", exclude=True
     )
 
-    priorities: dict[str, str] = Field(
-        default_factory=lambda: {"low": "low", "normal": "normal", "high": "high"},
-        description="Names that jobs use for `priority`, each with its Kubernetes PriorityClass, lowest first.",
+    priorities: dict[str, str | None] = Field(
+        default_factory=lambda: {"low": "low", "normal": None, "high": "high"},
+        description=(
+            "Names that jobs use for `priority`, lowest first, each with its Kubernetes PriorityClass; null leaves the"
+            " class to the cluster, so that ordinary jobs run where no class was made."
+        ),
     )
     default_priority: str = Field(default="normal", description="Priority of a job that names none.")
 

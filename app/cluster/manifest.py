@@ -69,7 +69,7 @@ class ManifestInput:
 
     @classmethod
     def of(
-        cls, job: StoredJob, *, installation_id: UUID | None, priorities: Mapping[str, str], ttl_seconds: int
+        cls, job: StoredJob, *, installation_id: UUID | None, priorities: Mapping[str, str | None], ttl_seconds: int
     ) -> Self:
         """Read a stored job.
 

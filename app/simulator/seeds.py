@@ -8,9 +8,8 @@ VOLCANO_VERSION = "v1.15.1"
 """The version that the simulated Volcano imitates (volcano-traces)."""
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease", VOLCANO_NAMESPACE)
 _PRIORITIES = {
-    "low": 100,
-    "normal": 1000,
-    "high": 10_000,
+    "low": -1000,  # below 0, which is what a pod without a class has
+    "high": 1000,
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
 }
