@@ -54,7 +54,7 @@ generated: openapi ## renew every file that is generated from the code
 	$(BIN)/pumice problems --write
 
 bench: setup ## measure, as ratios within one run
-	$(BIN)/python bench/run.py $(ARGS)
+	$(BIN)/python -m bench.run $(ARGS)
 
 lock: ## renew the locks after a change of pyproject.toml (needs uv)
 	$(COMPILE) --extra dev -o requirements.lock
