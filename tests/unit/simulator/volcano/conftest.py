@@ -38,6 +38,21 @@ class Cluster:
         self.clock = Clock(SPEED)
         self.collector = Collector(registry)
 
+    def start_controllers(self, settings: VolcanoSettings) -> None:
+        self.parts = [
+            asyncio.create_task(part)
+            for part in (
+                QueueController(self.objects, self.clock).run(),
+                JobController(self.objects, self.clock, settings).run(),
+            )
+        ]
+
+    async def stop_controllers(self) -> None:
+        assert not [part for part in self.parts if part.done()]
+        for part in self.parts:
+            part.cancel()
+        await asyncio.gather(*self.parts, return_exceptions=True)
+
     def _read(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         record = self._store.get(kind, (namespace or "", name))
         return record.object if record else None
@@ -139,20 +154,13 @@ async def _running(settings: VolcanoSettings) -> AsyncIterator[Cluster]:
     for name in ("default", NAMESPACED):
         await cluster.objects.create(NAMESPACE, {"metadata": {"name": name}})
     await create_first_queues(cluster.objects, cluster.clock)
-    parts = [
-        asyncio.create_task(part)
-        for part in (
-            QueueController(cluster.objects, cluster.clock).run(),
-            JobController(cluster.objects, cluster.clock, settings).run(),
-            cluster.collector.run(),
-        )
-    ]
+    collector = asyncio.create_task(cluster.collector.run())
+    cluster.start_controllers(settings)
     await cluster.queue_state("default", "Open")
     yield cluster
-    assert not [part for part in parts if part.done()]
-    for part in parts:
-        part.cancel()
-    await asyncio.gather(*parts, return_exceptions=True)
+    await cluster.stop_controllers()
+    collector.cancel()
+    await asyncio.gather(collector, return_exceptions=True)
 
 
 @pytest.fixture

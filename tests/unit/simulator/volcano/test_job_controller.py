@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.simulator.kinds import COMMAND, CONFIG_MAP, JOB, POD, QUEUE, SERVICE
+from app.simulator.volcano.settings import VolcanoSettings
 
 
 def _task(name: str, replicas: int = 1, **more: Any) -> dict[str, Any]:
@@ -190,3 +191,24 @@ async def test_job_of_the_same_name_is_not_confused_with_the_one_before(cluster:
     await cluster.until(lambda: cluster.pod_group() is None)
     await cluster.start()
     assert cluster.find(JOB, "a")["status"].get("retryCount", 0) == 0
+
+
+async def test_restarted_controllers_go_on_where_they_were(cluster: Any) -> None:
+    await cluster.start()
+    uids = [cluster.find(POD, name)["metadata"]["uid"] for name in cluster.names(POD)]
+    await cluster.stop_controllers()
+    await cluster.set_pod("a-worker-0", "Succeeded", 0)
+    cluster.start_controllers(VolcanoSettings())
+    await cluster.until(lambda: cluster.find(JOB, "a")["status"].get("succeeded") == 1)
+    assert [cluster.find(POD, name)["metadata"]["uid"] for name in cluster.names(POD)] == uids
+    statuses = [version["status"] for version in cluster.versions if version["kind"] == "Job" and "status" in version]
+    assert statuses[-1]["running"] == 1
+    await cluster.set_pod("a-worker-1", "Succeeded", 0)
+    await cluster.phase("a", "Completed")
+
+
+async def test_one_broken_job_does_not_stop_the_others(cluster: Any) -> None:
+    registry = cluster.objects._registry
+    broken = {"metadata": {"name": "broken", "namespace": "team", "uid": "1", "creationTimestamp": "now"}, "spec": {}}
+    registry.store.put(JOB, {"apiVersion": JOB.api_version, "kind": "Job", **broken})
+    await cluster.start()
