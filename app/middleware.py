@@ -115,7 +115,9 @@ def _to_tell(error: Exception) -> AppError:
     if isinstance(error, AppError):
         return error
     if is_away(error):
-        return Unavailable("The database does not answer; try again in a few seconds.")
+        away = Unavailable("The database does not answer; try again in a few seconds.")
+        away.__cause__ = error
+        return away
     _log_failure(error)
     return InternalError("")
 

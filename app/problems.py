@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -15,7 +14,10 @@ from starlette.types import Scope
 
 from app import errors
 from app.errors import AppError
+from app.telemetry import get_logger
 from app.validation import fault_of
+
+log = get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -48,6 +50,9 @@ def render(error: AppError, scope: Scope) -> JSONResponse:
     """The answer that tells a caller about an error."""
     request_id = scope.get("state", {}).get("request_id", "")
     internal = error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        # the kind of the cause and not its text, which may hold an address
+        log.warning("unavailable", type=error.type, cause=type(error.__cause__).__name__)
     content = {
         "type": error.type,
         "title": error.title,
@@ -132,7 +137,7 @@ def _of_http(request: Request, error: HTTPException) -> AppError:
         return errors.MethodNotAllowed(f"This path takes {allowed}.", headers={"Allow": allowed})
     if error.status_code == HTTPStatus.BAD_REQUEST:
         return errors.InvalidJson("The body could not be read.")
-    structlog.get_logger(__name__).error("unforeseen http exception", status=error.status_code)
+    log.error("unforeseen http exception", status=error.status_code)
     return errors.InternalError("")
 
 
