@@ -10,28 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app import telemetry
 from app.db import Sessions, away_as_unavailable, new_id
-from app.errors import (
-    AppError,
-    IdempotencyKeyReused,
-    JobNeverFits,
-    NameInUse,
-    NotFound,
-    QueueNotGranted,
-    QueueNotOpen,
-)
+from app.errors import AppError, IdempotencyKeyReused, NotFound
 from app.failpoints import ACCEPT_BEFORE_COMMIT, ACCEPT_COMMITTED, failpoint
-from app.jobs import acceptance, charges, gang, identity, placement, store, validation
-from app.jobs.acceptance import Facts
+from app.jobs import acceptance, admission, charges, gang, identity, store, validation
 from app.jobs.schemas import JobCreate
 from app.jobs.states import Desired, JobState
 from app.settings import Settings
-from app.teams import quota
-from app.teams.quota import OnOverQuota, QuotaDecision, QuotaVerdict
+from app.teams.quota import QuotaDecision, QuotaVerdict
 
 WAITING_FOR_RELEASE = "WaitingForRelease"
 QUOTA_EXCEEDED = "QuotaExceeded"
-
-_NOT_TAKING = frozenset({"Closed", "Closing"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +56,10 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
     """
     try:
         validation.check(submission.spec, settings.priorities)
+        request_hash = hash_of(submission.spec)
         with away_as_unavailable():
             async with sessions.begin() as session:
-                accepted = await _accept(await session.connection(), settings, submission)
+                accepted = await _accept(await session.connection(), settings, submission, request_hash)
                 failpoint(ACCEPT_BEFORE_COMMIT)
     except AppError as error:
         telemetry.REFUSED.labels(error.type).inc()
@@ -81,7 +70,9 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
     return accepted
 
 
-async def _accept(connection: AsyncConnection, settings: Settings, submission: Submission) -> Accepted:
+async def _accept(
+    connection: AsyncConnection, settings: Settings, submission: Submission, request_hash: bytes
+) -> Accepted:
     spec = submission.spec
     if not await acceptance.lock_team(connection, submission.team):
         raise NotFound("There is no such team.")
@@ -95,40 +86,50 @@ async def _accept(connection: AsyncConnection, settings: Settings, submission: S
         key=submission.idempotency_key,
         candidates=candidates,
     )
-    body = spec.model_dump(mode="json")
-    request_hash = hash_of(spec)
     if facts.replayed_id is not None:
         return await _replay(connection, facts.replayed_id, facts.replayed_hash, request_hash)
-    queue = _usable_queue(facts)
-    _require_free_name(facts)
-    amounts = charges.of_job(spec)
-    decision = _decide(facts, spec, amounts)
-    fits = decision.verdict is QuotaVerdict.FITS
-    priority = spec.priority or settings.default_priority
-    row = store.BLANK | {
+    row = {
+        **store.BLANK,
+        **_asked(submission, settings, admission.queue_for(facts)),
+        **_decided(admission.decide(facts, spec)),
         "id": job_id,
+        "created_at": identity.created_at(job_id),
+        "k8s_namespace": facts.namespace,
+        "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
+        "request_hash": request_hash,
+    }
+    await acceptance.insert_job(connection, row)
+    return Accepted(row, replayed=False)
+
+
+def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, Any]:
+    """The columns that say what the owner asked for."""
+    spec = submission.spec
+    priority = spec.priority or settings.default_priority
+    return {
         "team": submission.team,
         "name": spec.name,
         "queue": queue,
-        "k8s_namespace": facts.namespace,
-        "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
-        "spec": _with_defaults(body, spec, queue, priority),
-        "charges": amounts,
-        "charged": fits,
+        "spec": _with_defaults(spec, queue, priority),
+        "charges": charges.of_job(spec),
         "priority": priority,
         "priority_rank": list(settings.priorities).index(priority),
         "labels": spec.labels,
         "submitted_by": submission.submitted_by,
         "desired": Desired.RUN,
+        "idempotency_key": submission.idempotency_key,
+    }
+
+
+def _decided(decision: QuotaDecision) -> dict[str, Any]:
+    """The columns that say where the job begins: it waits for its release, or for quota."""
+    fits = decision.verdict is QuotaVerdict.FITS
+    return {
+        "charged": fits,
         "state": JobState.HELD,
         "reason": WAITING_FOR_RELEASE if fits else QUOTA_EXCEEDED,
         "message": None if fits else decision.sentence,
-        "idempotency_key": submission.idempotency_key,
-        "request_hash": request_hash,
-        "created_at": identity.created_at(job_id),
     }
-    await acceptance.insert_job(connection, row)
-    return Accepted(row, replayed=False)
 
 
 async def _replay(connection: AsyncConnection, job_id: UUID, stored: bytes | None, given: bytes) -> Accepted:
@@ -138,37 +139,6 @@ async def _replay(connection: AsyncConnection, job_id: UUID, stored: bytes | Non
     if row is None:
         raise NotFound("There is no such job.")
     return Accepted(row, replayed=True)
-
-
-def _usable_queue(facts: Facts) -> str:
-    if facts.queue is None:
-        raise QueueNotGranted("The job names no queue, and the team has no default one.")
-    if not facts.granted:
-        raise QueueNotGranted("The team may not use this queue.")
-    if facts.queue_state in _NOT_TAKING:
-        raise QueueNotOpen(f"The queue is {facts.queue_state} and takes no jobs.")
-    return facts.queue
-
-
-def _require_free_name(facts: Facts) -> None:
-    if facts.live_id is not None:
-        raise NameInUse(
-            f"The job {facts.live_id} of this name has not ended yet; cancel it or choose another name.",
-            job_id=str(facts.live_id),
-        )
-
-
-def _decide(facts: Facts, spec: JobCreate, amounts: dict[str, int]) -> QuotaDecision:
-    """The quota's decision, which is to accept (perhaps on hold), or the error that refuses."""
-    decision = quota.check(facts.quota, facts.used, amounts)
-    if decision.verdict is QuotaVerdict.NEVER:
-        raise decision.refusal()
-    excess = placement.excess(spec, facts.capability)
-    if excess is not None:
-        raise JobNeverFits(excess.sentence, resource=excess.resource, limit=excess.limit, requested=excess.requested)
-    if decision.verdict is QuotaVerdict.EXCEEDED and facts.quota.on_over_quota is OnOverQuota.REJECT:
-        raise decision.refusal()
-    return decision
 
 
 def hash_of(spec: JobCreate) -> bytes:
@@ -181,8 +151,9 @@ def hash_of(spec: JobCreate) -> bytes:
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
-def _with_defaults(body: dict[str, Any], spec: JobCreate, queue: str, priority: str) -> dict[str, Any]:
+def _with_defaults(spec: JobCreate, queue: str, priority: str) -> dict[str, Any]:
     """The body with what its owner left out: what is stored says what runs, even when a default changes later."""
+    body = spec.model_dump(mode="json")
     names = gang.task_names(spec)
     tasks = [{**task, "name": name} for task, name in zip(body["tasks"], names, strict=True)]
     size = gang.min_available(spec)
