@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, Protocol, Self
 from uuid import UUID
 
-from app import quantity
 from app.cluster.names import INSTALLATION_LABEL, JOB_ID_LABEL, RECORDED_FINALIZER, TEAM_LABEL
-from app.jobs import charges, gang
+from app.cluster.pod_template import SCHEDULER, Object, pod_spec, without_none
+from app.jobs import gang
 from app.jobs.annotations import for_pods
-from app.jobs.schemas import JobCreate, Resources, RetryPolicy, Task, Toleration
-
-Object = dict[str, Any]
+from app.jobs.schemas import JobCreate, RetryPolicy
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
-SCHEDULER = "volcano"
 MASK = "***"
 
 _ACTIONS = {"restart_task": "RestartTask", "restart_job": "RestartJob"}
@@ -108,7 +104,7 @@ def render(job: ManifestInput) -> Object:
             "annotations": dict(job.spec.annotations),
             "finalizers": [RECORDED_FINALIZER],
         },
-        "spec": _without_none(_job_spec(job, labels)),
+        "spec": without_none(_job_spec(job, labels)),
     }
 
 
@@ -156,7 +152,7 @@ def _policies(retries: RetryPolicy) -> list[Object]:
 def _task(spec: JobCreate, index: int, labels: dict[str, str]) -> Object:
     task = spec.tasks[index]
     name = gang.task_name(spec, index)
-    return _without_none(
+    return without_none(
         {
             "name": name,
             "replicas": task.replicas,
@@ -164,94 +160,7 @@ def _task(spec: JobCreate, index: int, labels: dict[str, str]) -> Object:
             "dependsOn": {"name": list(task.depends_on)} if task.depends_on else None,
             "template": {
                 "metadata": {"labels": dict(labels), "annotations": for_pods(spec.annotations)},
-                "spec": _pod_spec(task, name),
+                "spec": pod_spec(task, name),
             },
         }
     )
-
-
-def _pod_spec(task: Task, name: str) -> Object:
-    claims = list(dict.fromkeys(volume.claim for volume in task.volumes))
-    return _without_none(
-        {
-            # the kubelet must not restart what Volcano counts as a run (volcano-sh/volcano#1075)
-            "restartPolicy": "Never",
-            "schedulerName": SCHEDULER,
-            "automountServiceAccountToken": False,
-            "nodeSelector": dict(task.node_selector) or None,
-            "tolerations": [_toleration(toleration) for toleration in task.tolerations] or None,
-            "volumes": [
-                {"name": f"volume-{index}", "persistentVolumeClaim": {"claimName": claim}}
-                for index, claim in enumerate(claims)
-            ]
-            or None,
-            "containers": [_container(task, name, claims)],
-        }
-    )
-
-
-def _container(task: Task, name: str, claims: list[str]) -> Object:
-    return _without_none(
-        {
-            "name": name,
-            "image": task.image,
-            "command": list(task.command) or None,
-            "args": list(task.args) or None,
-            "env": _environment(task) or None,
-            "resources": _resources(task.resources),
-            "volumeMounts": [
-                _without_none(
-                    {
-                        "name": f"volume-{claims.index(volume.claim)}",
-                        "mountPath": volume.path,
-                        "readOnly": volume.read_only or None,
-                    }
-                )
-                for volume in task.volumes
-            ]
-            or None,
-        }
-    )
-
-
-def _environment(task: Task) -> list[Object]:
-    """Secrets first, then plain values by name: JSONB does not keep the order of members, and this one is always so."""
-    secrets = [
-        {"name": name, "valueFrom": {"secretKeyRef": {"name": source.secret, "key": source.key}}}
-        for name, source in sorted(task.secret_env.items())
-    ]
-    return secrets + [{"name": name, "value": value} for name, value in sorted(task.env.items())]
-
-
-def _resources(resources: Resources) -> Object:
-    """Requests and limits.
-
-    GPUs stand in both: Volcano's enqueue check counts requests only, and Kubernetes wants them equal. Memory stands in
-    both, so that a job that outgrows its share is ended itself and not its neighbours. CPU is a request only: a limit
-    would throttle the feeding of a GPU while cores idle.
-    """
-    gpus = {resource: str(amount) for resource, amount in charges.per_replica(resources).items()}
-    memory = _amount("memory", resources.memory)
-    return _without_none(
-        {"requests": {**_amount("cpu", resources.cpu), **memory, **gpus} or None, "limits": {**memory, **gpus} or None}
-    )
-
-
-def _amount(resource: str, text: str) -> dict[str, str]:
-    return {} if quantity.parse(text) == Decimal(0) else {resource: text}
-
-
-def _toleration(toleration: Toleration) -> Object:
-    return _without_none(
-        {
-            "key": toleration.key,
-            "operator": toleration.operator,
-            "value": toleration.value,
-            "effect": toleration.effect,
-            "tolerationSeconds": toleration.toleration_seconds,
-        }
-    )
-
-
-def _without_none(members: Object) -> Object:
-    return {name: value for name, value in members.items() if value is not None}

@@ -8,7 +8,8 @@ from sqlalchemy import Uuid, column, select
 from sqlalchemy import table as named_table
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.cluster.manifest import ManifestInput, Object, render_masked
+from app.cluster.manifest import ManifestInput, render_masked
+from app.cluster.pod_template import Object
 from app.errors import NotFound
 from app.jobs import store
 from app.settings import Settings

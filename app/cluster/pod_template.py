@@ -1,0 +1,101 @@
+"""From one task of a job to the spec of its pods. Pure."""
+
+from decimal import Decimal
+from typing import Any
+
+from app import quantity
+from app.jobs import charges
+from app.jobs.schemas import Resources, Task, Toleration
+
+Object = dict[str, Any]
+
+SCHEDULER = "volcano"
+
+
+def pod_spec(task: Task, name: str) -> Object:
+    """Return the spec of a task's pods; the container has the name of the task."""
+    claims = list(dict.fromkeys(volume.claim for volume in task.volumes))
+    return without_none(
+        {
+            # the kubelet must not restart what Volcano counts as a run (volcano-sh/volcano#1075)
+            "restartPolicy": "Never",
+            "schedulerName": SCHEDULER,
+            "automountServiceAccountToken": False,
+            "nodeSelector": dict(task.node_selector) or None,
+            "tolerations": [_toleration(toleration) for toleration in task.tolerations] or None,
+            "volumes": [
+                {"name": f"volume-{index}", "persistentVolumeClaim": {"claimName": claim}}
+                for index, claim in enumerate(claims)
+            ]
+            or None,
+            "containers": [_container(task, name, claims)],
+        }
+    )
+
+
+def _container(task: Task, name: str, claims: list[str]) -> Object:
+    return without_none(
+        {
+            "name": name,
+            "image": task.image,
+            "command": list(task.command) or None,
+            "args": list(task.args) or None,
+            "env": _environment(task) or None,
+            "resources": _resources(task.resources),
+            "volumeMounts": [
+                without_none(
+                    {
+                        "name": f"volume-{claims.index(volume.claim)}",
+                        "mountPath": volume.path,
+                        "readOnly": volume.read_only or None,
+                    }
+                )
+                for volume in task.volumes
+            ]
+            or None,
+        }
+    )
+
+
+def _environment(task: Task) -> list[Object]:
+    """Secrets first, then plain values by name: JSONB does not keep the order of members, and this one is always so."""
+    secrets = [
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": source.secret, "key": source.key}}}
+        for name, source in sorted(task.secret_env.items())
+    ]
+    return secrets + [{"name": name, "value": value} for name, value in sorted(task.env.items())]
+
+
+def _resources(resources: Resources) -> Object:
+    """Requests and limits.
+
+    GPUs stand in both: Volcano's enqueue check counts requests only, and Kubernetes wants them equal. Memory stands in
+    both, so that a job that outgrows its share is ended itself and not its neighbours. CPU is a request only: a limit
+    would throttle the feeding of a GPU while cores idle.
+    """
+    gpus = {resource: str(amount) for resource, amount in charges.per_replica(resources).items()}
+    memory = _amount("memory", resources.memory)
+    return without_none(
+        {"requests": {**_amount("cpu", resources.cpu), **memory, **gpus} or None, "limits": {**memory, **gpus} or None}
+    )
+
+
+def _amount(resource: str, text: str) -> dict[str, str]:
+    return {} if quantity.parse(text) == Decimal(0) else {resource: text}
+
+
+def _toleration(toleration: Toleration) -> Object:
+    return without_none(
+        {
+            "key": toleration.key,
+            "operator": toleration.operator,
+            "value": toleration.value,
+            "effect": toleration.effect,
+            "tolerationSeconds": toleration.toleration_seconds,
+        }
+    )
+
+
+def without_none(members: Object) -> Object:
+    """Leave out what is not set: an absent field and null are not the same to every reader."""
+    return {name: value for name, value in members.items() if value is not None}
