@@ -23,6 +23,7 @@ _AWAY_PAUSE_SECONDS = 1.0
 _LEAST_DELAY_SECONDS = 0.05
 _CLAIMS_A_CALL = 4
 _MOST_RECORDED = 100
+_GATHER_SECONDS = 0.01
 _log = get_logger(__name__)
 
 
@@ -124,6 +125,7 @@ class Submitter:
     async def _record_for_ever(self) -> None:
         while True:
             batch = [await self._sent.get()]
+            await asyncio.sleep(_GATHER_SECONDS)
             while len(batch) < _MOST_RECORDED and not self._sent.empty():
                 batch.append(self._sent.get_nowait())
             await self._record_until_done(batch)

@@ -30,6 +30,9 @@ from app.settings import Settings
 COALESCE_SECONDS = 0.05
 """Wait before a look at a changed job: within it ten changes cost one transaction."""
 
+BUSY_COALESCE_SECONDS = 0.5
+"""The same while many jobs are on their way to the cluster, which comes first."""
+
 _STATUS_SECONDS = 0.2
 
 
@@ -45,7 +48,7 @@ class Term:
         self._news = asyncio.Event()
         volcano = Volcano(client)
         self._work: WorkQueue[UUID] = WorkQueue()
-        self._view = ClusterView(volcano, installation, self._look, self._look_at_queues)
+        self._view = ClusterView(volcano, installation, self._look, self._look_at_queues, self._count_queues)
         pacer = Pacer(settings.submit_concurrency)
         self._submitter = Submitter(
             sessions,
@@ -102,7 +105,11 @@ class Term:
         self._releaser.wake()
 
     def _look(self, job_id: UUID) -> None:
-        self._work.add(job_id, COALESCE_SECONDS)
+        busy = len(self._submitter.submitting) >= self._settings.submit_concurrency
+        self._work.add(job_id, BUSY_COALESCE_SECONDS if busy else COALESCE_SECONDS)
+
+    def _count_queues(self) -> None:
+        self._queues.wake()
 
     def _look_at_queues(self) -> None:
         self._queues.wake()

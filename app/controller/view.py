@@ -45,13 +45,22 @@ class ClusterView:
         source: where lists and watches come from.
         installation: our id; Jobs of another installation are not seen at all.
         on_job: called with the id of each job of which something changed.
-        on_queues: called when something changed that queues are made of.
+        on_queues: called when a queue or a node changed.
+        on_contents: called when something changed that is counted by queue.
     """
 
-    def __init__(self, source: Source, installation: UUID, on_job: OnJob, on_queues: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        installation: UUID,
+        on_job: OnJob,
+        on_queues: Callable[[], None],
+        on_contents: Callable[[], None],
+    ) -> None:
         self._installation = str(installation)
         self._on_job = on_job
         self._on_queues = on_queues
+        self._on_contents = on_contents
         self._metrics = WatchMetrics()
         self._departed: dict[UUID, dict[str, ObservedPod]] = {}
         given: dict[str, Any] = {"metrics": self._metrics}
@@ -156,7 +165,7 @@ class ClusterView:
                 self._on_job(job_id)
                 break
         if not isinstance(new or old, ObservedJob):
-            self._on_queues()
+            self._on_contents()
 
     def _tell_queues(self, key: str, old: Any, new: Any) -> None:
         self._on_queues()

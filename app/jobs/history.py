@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Uuid, any_, bindparam, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -28,7 +29,7 @@ _READ = (
 
 async def read_jobs(session: AsyncSession, ids: Sequence[UUID]) -> tuple[dict[UUID, Any], datetime]:
     """The rows of some jobs by id, and Postgres's present moment."""
-    statement = select(*(jobs.c[name] for name in _READ), func.now().label("read_at")).where(jobs.c.id.in_(ids))
+    statement = select(*(jobs.c[name] for name in _READ), func.now().label("read_at")).where(_among(jobs.c.id, ids))
     rows: dict[UUID, Any] = {row.id: row for row in await session.execute(statement)}
     read_at: datetime = next(iter(rows.values())).read_at if rows else await _now(session)
     return rows, read_at
@@ -42,7 +43,7 @@ async def _now(session: AsyncSession) -> datetime:
 async def read_pods(session: AsyncSession, ids: Iterable[UUID]) -> dict[UUID, list[Any]]:
     """The recorded pods of some jobs, by the job's id."""
     found: dict[UUID, list[Any]] = {}
-    for row in await session.execute(select(job_pods).where(job_pods.c.job_id.in_(list(ids)))):
+    for row in await session.execute(select(job_pods).where(_among(job_pods.c.job_id, ids))):
         found.setdefault(row.job_id, []).append(row)
     return found
 
@@ -76,6 +77,8 @@ async def record_state(
 
 
 async def _same_state(session: AsyncSession, before: Any, values: dict[str, Any], at: datetime) -> bool:
+    if not values:
+        return True
     written = await session.execute(
         update(jobs).where(jobs.c.id == before.id, jobs.c.state == before.state).values(values).returning(jobs.c.id)
     )
@@ -100,16 +103,23 @@ async def record_cleaning(session: AsyncSession, job_id: UUID, *, recorded: bool
 
 
 async def record_pods(session: AsyncSession, pods: Sequence[Mapping[str, Any]]) -> None:
-    """Write pods as last seen, all columns of each; one statement."""
+    """Write pods as last seen, all columns of each."""
     if not pods:
         return
-    statement = upsert(job_pods).values([dict(pod) for pod in sorted(pods, key=lambda pod: str(pod["uid"]))])
+    await session.execute(_UPSERT_POD, [dict(pod) for pod in sorted(pods, key=lambda pod: str(pod["uid"]))])
+
+
+def _upsert_pod() -> Any:
+    statement = upsert(job_pods)
     changing = {
         column.name: statement.excluded[column.name]
         for column in job_pods.columns
         if column.name not in {"uid", "job_id"}
     }
-    await session.execute(statement.on_conflict_do_update(index_elements=[job_pods.c.uid], set_=changing))
+    return statement.on_conflict_do_update(index_elements=[job_pods.c.uid], set_=changing)
+
+
+_UPSERT_POD = _upsert_pod()
 
 
 async def live_ids(session: AsyncSession, after: UUID | None, limit: int) -> list[UUID]:
@@ -141,4 +151,9 @@ async def cancelling_ids(session: AsyncSession) -> list[UUID]:
 
 async def known_ids(session: AsyncSession, ids: Sequence[UUID]) -> set[UUID]:
     """Those of the ids that some row has."""
-    return set((await session.execute(select(jobs.c.id).where(jobs.c.id.in_(ids)))).scalars())
+    return set((await session.execute(select(jobs.c.id).where(_among(jobs.c.id, ids)))).scalars())
+
+
+def _among(column: Any, ids: Iterable[UUID]) -> Any:
+    """A condition that is the same statement for any number of ids, so that it is prepared once."""
+    return column == any_(bindparam("ids", list(ids), type_=ARRAY(Uuid)))

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CTE, String, Uuid, case, column, func, insert, literal, or_, select, update, values
+from sqlalchemy import CTE, Text, Uuid, bindparam, case, column, func, insert, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import now
@@ -145,9 +146,14 @@ async def mark_submitted(session: AsyncSession, created: Sequence[Created]) -> s
     """
     if not created:
         return set()
-    given = values(column("id", Uuid), column("token", Uuid), column("k8s_uid", String), name="given").data(
-        [(one.id, one.token, one.k8s_uid) for one in created]
+    # arrays, so that the statement is the same for any number of jobs and is prepared once
+    arrays = (
+        bindparam("ids", [one.id for one in created], type_=ARRAY(Uuid)),
+        bindparam("tokens", [one.token for one in created], type_=ARRAY(Uuid)),
+        bindparam("uids", [one.k8s_uid for one in created], type_=ARRAY(Text)),
     )
+    columns = (column("id", Uuid), column("token", Uuid), column("k8s_uid", Text))
+    given = func.unnest(*arrays).table_valued(*columns, name="given").render_derived()
     recorded = (
         update(jobs)
         .where(
