@@ -22,6 +22,9 @@ from app.db import is_away
 from app.embedded import EmbeddedPostgres
 from app.migrate import upgrade
 from app.settings import Settings
+from app.telemetry import get_logger
+
+_log = get_logger(__name__)
 
 _ANSWER_SECONDS = 10.0
 _POLL_SECONDS = 0.2
@@ -55,7 +58,10 @@ def _start(data: Path) -> EmbeddedPostgres:
     try:
         return EmbeddedPostgres(data, exclusive=True)
     except (OSError, RuntimeError, AssertionError, subprocess.SubprocessError) as error:
-        raise CommandFailed(f"The embedded PostgreSQL does not start; its log is {data / 'log'}.") from error
+        _log.error("postgres_not_started", exc_info=error)
+        raise CommandFailed(
+            f"The embedded PostgreSQL does not start in {data} ({type(error).__name__}); pumice.log beside it says why."
+        ) from error
 
 
 async def _stop(server: EmbeddedPostgres, stopping: Stopping) -> None:

@@ -65,10 +65,15 @@ class Pumice:
             except queue.Empty:
                 line = None
             if line is None:
-                pytest.fail(f"no line like {pattern!r}; stdout: {self.lines}; stderr: {self.errors.read_text()}")
+                pytest.fail(self._story(pattern))
             self.lines.append(line)
             if found := re.search(pattern, line):
                 return found
+
+    def _story(self, pattern: str) -> str:
+        logs = [path.read_text()[-4000:] for path in self.errors.parent.glob("**/pumice.log")]
+        told = [f"no line like {pattern!r}", f"stdout: {self.lines}", f"stderr: {self.errors.read_text()}", *logs]
+        return "\n".join(told)
 
     def until_ready(self) -> "Service":
         self.until_line(r"^Ready")

@@ -1,16 +1,23 @@
 """`pumice demo --json`: the mission's scenario with everything started by one command."""
 
 import json
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 
-def test_the_demo_proves_the_scenario_and_leaves_nothing_behind(start: Callable[..., Any], tmp_path: Path) -> None:
-    temporary = tmp_path / "t"
-    temporary.mkdir()
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A temporary directory with a short path: unix sockets are made in it, whose paths have at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="p-") as path:
+        yield Path(path)
+
+
+def test_the_demo_proves_the_scenario_and_leaves_nothing_behind(start: Callable[..., Any], temporary: Path) -> None:
     demo = start("demo", "--json", "--seconds", "2", TMPDIR=str(temporary))
     demo.until_line("^{", 110)
     told = json.loads(demo.lines[-1])
