@@ -10,7 +10,7 @@ from typing import Any, Self
 import httpx
 
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
-from tests.contract.volcano.reduce_trace import Facts, made_queues
+from tests.contract.volcano.facts import Facts, made_queues
 from tests.contract.volcano.worlds import Record, World, change, empty_world, only, reached, without_pod_phases
 
 SPEED = 20.0

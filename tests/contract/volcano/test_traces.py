@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.volcano.reduce_trace import reduce
+from tests.contract.volcano.facts import reduce
 from tests.contract.volcano.replay import Replay
 
 TRACES = Path(__file__).parents[2] / "data" / "traces"
