@@ -77,6 +77,20 @@ class Informer:
 
 
 def spawn(tasks: set[asyncio.Task[None]], task: asyncio.Task[None]) -> None:
-    """Keep a background task until it ends."""
+    """Keep a background task until it ends; an error in it is logged."""
     tasks.add(task)
     task.add_done_callback(tasks.discard)
+    task.add_done_callback(_report)
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("A step in the background failed.", exc_info=task.exception())
+
+
+async def cancel(tasks: set[asyncio.Task[None]]) -> None:
+    """Cancel background tasks and wait for their end."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

@@ -11,7 +11,7 @@ from app.simulator.objects import ApiError, Object, Objects
 from app.simulator.volcano import job_requests
 from app.simulator.volcano.commands import take
 from app.simulator.volcano.events import EventRecorder
-from app.simulator.volcano.informer import Change, Informer, spawn
+from app.simulator.volcano.informer import Change, Informer, cancel, spawn
 from app.simulator.volcano.job_cache import JobCache, JobInfo, is_job_pod
 from app.simulator.volcano.job_delays import DelayedActions
 from app.simulator.volcano.job_garbage import JobGarbage
@@ -71,8 +71,8 @@ class JobController:
                     group.create_task(self._work(queue))
         finally:
             self._delays.close()
-            for task in list(self._background):
-                task.cancel()
+            await self._garbage.close()
+            await cancel(self._background)
 
     def _add(self, request: Request) -> None:
         self._queue_of(request).add(request)
@@ -117,8 +117,8 @@ class JobController:
     async def _take_command(self, command: Object) -> None:
         if not await take(self._objects, command):
             return
-        namespace, name = command["metadata"]["namespace"], command["target"]["name"]
-        request = Request(namespace, name, event="CommandIssued", action=command.get("action", ""))
+        namespace, name = command["metadata"]["namespace"], str(command["target"].get("name", ""))
+        request = Request(namespace, name, event="CommandIssued", action=str(command.get("action", "")))
         info = self._cache.get(request.key)
         if info is not None and info.job is not None:
             message = (

@@ -8,7 +8,7 @@ import structlog
 from app.simulator.clock import Clock
 from app.simulator.kinds import JOB
 from app.simulator.objects import ApiError, Object, Objects
-from app.simulator.volcano.informer import spawn
+from app.simulator.volcano.informer import cancel, spawn
 from app.simulator.volcano.job_states import FINISHED
 from app.simulator.volcano.job_status import instant, phase_of
 
@@ -47,6 +47,10 @@ class JobGarbage:
     def forget(self, job: Object) -> None:
         """A Job is gone."""
         self._timed.pop(str(job["metadata"]["uid"]), None)
+
+    async def close(self) -> None:
+        """Stop all timers."""
+        await cancel(self._tasks)
 
     async def _wait(self, job: Object, since: str) -> None:
         # Stamps have whole seconds; what was finished within the last two was finished now.

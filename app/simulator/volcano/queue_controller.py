@@ -10,7 +10,7 @@ from app.simulator.kinds import COMMAND, POD_GROUP, QUEUE
 from app.simulator.objects import ApiError, Object, Objects
 from app.simulator.volcano.commands import take
 from app.simulator.volcano.events import EventRecorder
-from app.simulator.volcano.informer import Change, Informer, spawn
+from app.simulator.volcano.informer import Change, Informer, cancel, spawn
 from app.simulator.volcano.job_writer import ControllerError
 from app.simulator.volcano.names import CLOSED_BY_PARENT, CONTROLLER, annotation, key_of
 from app.simulator.volcano.pod_groups import phase_of
@@ -58,8 +58,7 @@ class QueueController:
                     group.create_task(informer.run())
                 group.create_task(self._work())
         finally:
-            for task in list(self._background):
-                task.cancel()
+            await cancel(self._background)
 
     def _queue_changed(self, change: Change, old: Object | None, queue: Object) -> None:
         name = queue["metadata"]["name"]
@@ -84,7 +83,7 @@ class QueueController:
 
     async def _take_command(self, command: Object) -> None:
         if await take(self._objects, command):
-            self._queue.add((command["target"]["name"], command.get("action", "")))
+            self._queue.add((str(command["target"].get("name", "")), str(command.get("action", ""))))
 
     async def _work(self) -> None:
         while True:
