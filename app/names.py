@@ -67,8 +67,8 @@ def fault_in_extended_resource(name: str) -> str | None:
     domain, slash, last = name.partition("/")
     if not slash:
         return "Write the full name of an extended resource, such as nvidia.com/gpu"
-    if domain.startswith("requests."):
-        return "Write the resource itself, without requests. in front, such as nvidia.com/gpu"
+    if domain.startswith(("requests.", "limits.")):
+        return "Write the resource itself, without requests. or limits. in front, such as nvidia.com/gpu"
     if domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
         return "Resources under kubernetes.io are Kubernetes' own"
     good = len(domain) + len("requests.") <= _SUBDOMAIN_LENGTH and _SUBDOMAIN.fullmatch(domain) is not None

@@ -1,9 +1,9 @@
 """Settings of the service; the only place that reads the environment."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -83,6 +83,12 @@ class Settings(BaseSettings):
         ),
     )
     default_priority: str = Field(default="normal", description="Priority of a job that names none.")
+
+    @model_validator(mode="after")
+    def _default_priority_exists(self) -> Self:
+        if self.default_priority not in self.priorities:
+            raise ValueError(f"default_priority must be one of priorities: {', '.join(self.priorities)}")
+        return self
 
     @property
     def async_database_url(self) -> str:

@@ -15,10 +15,10 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.db import table
-from app.jobs.transitions import CHANNEL, JOB_COUNT, job_events, jobs, team_usage
+from app.jobs.transitions import CHANNEL, job_events, jobs, team_usage
 from app.queues.models import QueueRow
 from app.teams.models import TeamQueueRow, TeamQuotaRow, TeamRow
-from app.teams.quota import Limit, OnOverQuota, Quota
+from app.teams.quota import JOB_COUNT, Quota
 
 teams = table(TeamRow)
 team_queues = table(TeamQueueRow)
@@ -124,13 +124,7 @@ async def read_facts(
 
 
 def _quota(row: Any) -> Quota:
-    if row.limits is None:
-        return Quota()
-    limits = {
-        resource: Limit(per_job=entry.get("per_job"), outstanding=entry.get("outstanding"))
-        for resource, entry in row.limits.items()
-    }
-    return Quota(limits, row.max_jobs, OnOverQuota(row.on_over_quota))
+    return Quota() if row.limits is None else Quota.stored(row.limits, row.max_jobs, row.on_over_quota)
 
 
 _GIVEN = (

@@ -7,6 +7,7 @@ Sources: Kubernetes docs "Labels and Selectors", "Annotations", "Extended resour
 import re
 
 from app.jobs.fields import is_subdomain
+from app.names import fault_in_extended_resource
 
 _PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _PART_LENGTH = 63
@@ -18,7 +19,6 @@ _SIMULATOR = "simulator.pumice.dev"
 
 _GIVEN_VARIABLES = frozenset({"VC_TASK_INDEX", "VK_TASK_INDEX"})
 _VGPU_PARTS = frozenset({"volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"})
-_EXAMPLE_RESOURCE = "nvidia.com/gpu"
 
 
 def _is_part(text: str) -> bool:
@@ -88,15 +88,6 @@ def fault_in_variable(name: str) -> str | None:
 
 def fault_in_resource(resource: str) -> str | None:
     """What is wrong with the name of an extended resource."""
-    prefix, slash, name = resource.partition("/")
-    if not slash:
-        return f"An extended resource has a domain, such as {_EXAMPLE_RESOURCE}"
-    if prefix.startswith(("requests.", "limits.")):
-        return f"The quota's spelling has no place here; write {_EXAMPLE_RESOURCE} or another resource as it stands"
-    if _within(prefix, "kubernetes.io"):
-        return "Resources under kubernetes.io are Kubernetes' own"
-    if "." not in prefix or len(prefix) > 253 - len("requests.") or not is_subdomain(prefix) or not _is_part(name):
-        return f"An extended resource is a lower-case domain, a slash and a name, such as {_EXAMPLE_RESOURCE}"
     if resource in _VGPU_PARTS:
         return "Memory and cores of a virtual GPU go with a number of them; ask for volcano.sh/vgpu-number"
-    return None
+    return fault_in_extended_resource(resource)

@@ -13,13 +13,11 @@ from app.db import table
 from app.jobs.models import JobEventRow, JobRow
 from app.jobs.states import TERMINAL, JobState, sources_of
 from app.teams.models import TeamUsageRow
+from app.teams.quota import JOB_COUNT
 
 jobs = table(JobRow)
 job_events = table(JobEventRow)
 team_usage = table(TeamUsageRow)
-
-JOB_COUNT = "count/jobs"
-"""The name under which `team_usage` counts charged jobs."""
 
 CHANNEL = "pumice_jobs"
 """Postgres channel that carries the ids of jobs on which the controller should look; a hint, never the truth."""

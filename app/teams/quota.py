@@ -7,6 +7,7 @@ queues share those out. A resource that a job asks for and the quota does not na
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from app.errors import AppError, JobNeverFits, QuotaExceeded
 
@@ -50,6 +51,12 @@ class Quota:
     limits: Mapping[str, Limit] = field(default_factory=dict)
     max_jobs: int | None = None
     on_over_quota: OnOverQuota = OnOverQuota.REJECT
+
+    @classmethod
+    def stored(cls, limits: Mapping[str, Mapping[str, int | None]], max_jobs: int | None, on_over_quota: str) -> Self:
+        """Read the columns of a row of `team_quotas`."""
+        read = {name: Limit(limit.get("per_job"), limit.get("outstanding")) for name, limit in limits.items()}
+        return cls(read, max_jobs, OnOverQuota(on_over_quota))
 
 
 @dataclass(frozen=True, slots=True)

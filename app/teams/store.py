@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import table
 from app.teams.models import TeamQueueRow, TeamQuotaRow, TeamRow, TeamUsageRow
-from app.teams.quota import Limit, OnOverQuota, Quota
+from app.teams.quota import Quota
 
 teams = table(TeamRow)
 team_queues = table(TeamQueueRow)
@@ -139,8 +139,7 @@ async def find_quota(session: AsyncSession, team: str) -> StoredQuota | None:
     row = (await session.execute(select(team_quotas).where(team_quotas.c.team == team))).one_or_none()
     if row is None:
         return None
-    limits = {name: Limit(limit.get("per_job"), limit.get("outstanding")) for name, limit in row.limits.items()}
-    quota = Quota(limits, row.max_jobs, OnOverQuota(row.on_over_quota))
+    quota = Quota.stored(row.limits, row.max_jobs, row.on_over_quota)
     return StoredQuota(quota, row.version, row.updated_at, row.updated_by)
 
 
