@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -156,6 +157,17 @@ class Service:
 
     def ended(self, job: str) -> Any:
         return self.until(f"/v1/jobs/{job}", lambda body: body["ended_at"] is not None)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A directory outside of pytest's own.
+
+    Each new pytest session closes the parent of pytest's directories to other users, and as root PostgreSQL runs as one.
+    The path is short, too: unix sockets are made in it, whose paths have at most 107 bytes.
+    """
+    with tempfile.TemporaryDirectory(prefix="p-") as path:
+        yield Path(path).resolve()
 
 
 @pytest.fixture

@@ -1,24 +1,15 @@
 """`pumice demo --json`: the mission's scenario with everything started by one command."""
 
 import json
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 
-@pytest.fixture
-def temporary() -> Iterator[Path]:
-    """A temporary directory with a short path: unix sockets are made in it, whose paths have at most 107 bytes."""
-    with tempfile.TemporaryDirectory(prefix="p-") as path:
-        yield Path(path)
-
-
-def test_the_demo_proves_the_scenario_and_leaves_nothing_behind(start: Callable[..., Any], temporary: Path) -> None:
-    demo = start("demo", "--json", "--seconds", "2", TMPDIR=str(temporary))
+def test_the_demo_proves_the_scenario_and_leaves_nothing_behind(start: Callable[..., Any], tmp_path: Path) -> None:
+    demo = start("demo", "--json", "--seconds", "2", TMPDIR=str(tmp_path))
     demo.until_line("^{", 110)
     told = json.loads(demo.lines[-1])
     assert demo.finish(30) == 0, demo.errors.read_text()
@@ -30,8 +21,8 @@ def test_the_demo_proves_the_scenario_and_leaves_nothing_behind(start: Callable[
     assert all(job["nodes"] and job["started_at"] < job["ended_at"] for job in told["jobs"])
     assert {queue["name"]: queue["capability"] for queue in told["queues"]} == {"high-priority": 4, "low-priority": 2}
     assert len(demo.lines) == 1  # one JSON object and nothing else
-    assert list(temporary.glob("pumice-demo-*")) == []
-    left = [p for p in psutil.process_iter(["cmdline"]) if str(temporary) in " ".join(p.info["cmdline"] or [])]
+    assert list(tmp_path.glob("pumice-demo-*")) == []
+    left = [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
     assert left == []
 
 
