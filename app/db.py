@@ -103,22 +103,16 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, (InterfaceError, OperationalError, PoolTimeoutError)):
         return True
     if isinstance(error, DBAPIError):
-        return error.connection_invalidated or _class_of(error) in {"08", "57", "53"} or _read_only(error)
+        return error.connection_invalidated or _is_away_state(str(getattr(error.orig, "sqlstate", None) or ""))
+    if isinstance(error, asyncpg.PostgresError):
+        return _is_away_state(error.sqlstate or "")
     # OSError: no route, no such name, no such socket; SQLAlchemy does not wrap what happens while it connects
     return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError, TimeoutError))
 
 
-def _sqlstate(error: DBAPIError) -> str:
-    return str(getattr(error.orig, "sqlstate", None) or "")
-
-
-def _class_of(error: DBAPIError) -> str:
-    return _sqlstate(error)[:2]
-
-
-def _read_only(error: DBAPIError) -> bool:
-    # 25006 read_only_sql_transaction: we are on a standby in the middle of a failover
-    return _sqlstate(error) == "25006"
+def _is_away_state(sqlstate: str) -> bool:
+    """By class: 08 connection, 53 too little of something, 57 an operator intervened; 25006 is a standby."""
+    return sqlstate[:2] in {"08", "53", "57"} or sqlstate == "25006"
 
 
 @contextmanager

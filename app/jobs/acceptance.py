@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from asyncpg import Record
 from sqlalchemy import BigInteger, Select, Text, and_, any_, bindparam, column, func, insert, literal, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.db import table
 from app.jobs.transitions import CHANNEL, job_events, jobs, team_usage
+from app.prepared import Driver, Prepared
 from app.queues.models import QueueRow
 from app.teams.models import TeamQueueRow, TeamQuotaRow, TeamRow
 from app.teams.quota import JOB_COUNT, Quota
@@ -55,7 +56,7 @@ class Facts:
     used_names: frozenset[str]
 
 
-_LOCK = select(teams.c.name).where(teams.c.name == bindparam("team")).with_for_update(key_share=True)
+_LOCK = Prepared(select(teams.c.name).where(teams.c.name == bindparam("team")).with_for_update(key_share=True))
 
 
 def _facts_statement() -> Select[Any]:
@@ -94,37 +95,39 @@ def _facts_statement() -> Select[Any]:
     )
 
 
-_FACTS = _facts_statement()
+_FACTS = Prepared(_facts_statement())
 
 
-async def lock_team(connection: AsyncConnection, team: str) -> bool:
+async def lock_team(driver: Driver, team: str) -> bool:
     """Wait until no other submission of the team is under way; False when there is no such team."""
-    return (await connection.execute(_LOCK, {"team": team})).first() is not None
+    return bool(await _LOCK.fetch(driver, {"team": team}))
 
 
 async def read_facts(
-    connection: AsyncConnection, *, team: str, queue: str | None, name: str, key: str | None, candidates: list[str]
+    driver: Driver, *, team: str, queue: str | None, name: str, key: str | None, candidates: list[str]
 ) -> Facts:
     """Read everything that decides, in one statement; the team must be locked."""
     given = {"team": team, "queue": queue, "name": name, "key": key, "candidates": candidates}
-    row = (await connection.execute(_FACTS, given)).one()
+    (row,) = await _FACTS.fetch(driver, given)
     return Facts(
-        namespace=row.namespace,
-        queue=row.queue,
-        granted=row.granted,
-        capability=row.capability or {},
-        queue_state=row.queue_state,
+        namespace=row["namespace"],
+        queue=row["queue"],
+        granted=row["granted"],
+        capability=row["capability"] or {},
+        queue_state=row["queue_state"],
         quota=_quota(row),
-        used=row.used or {},
-        replayed_id=row.replayed_id,
-        replayed_hash=row.replayed_hash,
-        live_id=row.live_id,
-        used_names=frozenset(row.used_names or ()),
+        used=row["used"] or {},
+        replayed_id=row["replayed_id"],
+        replayed_hash=row["replayed_hash"],
+        live_id=row["live_id"],
+        used_names=frozenset(row["used_names"] or ()),
     )
 
 
-def _quota(row: Any) -> Quota:
-    return Quota() if row.limits is None else Quota.stored(row.limits, row.max_jobs, row.on_over_quota)
+def _quota(row: Record) -> Quota:
+    if row["limits"] is None:
+        return Quota()
+    return Quota.stored(row["limits"], row["max_jobs"], row["on_over_quota"])
 
 
 _GIVEN = (
@@ -162,15 +165,15 @@ def _insert_statement() -> Select[Any]:
     return select(func.pg_notify(CHANNEL, new.c.id.cast(Text))).add_cte(history, usage_cte)
 
 
-_INSERT = _insert_statement()
+_INSERT = Prepared(_insert_statement())
 
 
-async def insert_job(connection: AsyncConnection, values: dict[str, Any]) -> None:
+async def insert_job(driver: Driver, values: dict[str, Any]) -> None:
     """Write a job, its first event and its charge, and tell the controller, in one statement.
 
     Args:
-        connection: in a transaction that holds the team's lock.
+        driver: in a transaction that holds the team's lock.
         values: every column that is not null at the beginning.
     """
     given = {f"new_{name}": values[name] for name in _GIVEN}
-    await connection.execute(_INSERT, {**given, "usage": {**values["charges"], JOB_COUNT: 1}})
+    await _INSERT.fetch(driver, {**given, "usage": {**values["charges"], JOB_COUNT: 1}})

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from app import telemetry
 from app.db import Sessions, away_as_unavailable, new_id
 from app.errors import AppError, IdempotencyKeyReused, NotFound
@@ -15,6 +13,7 @@ from app.failpoints import ACCEPT_BEFORE_COMMIT, ACCEPT_COMMITTED, failpoint
 from app.jobs import acceptance, admission, charges, gang, identity, store, validation
 from app.jobs.schemas import JobCreate
 from app.jobs.states import Desired, JobState
+from app.prepared import Driver, driver_transaction
 from app.settings import Settings
 from app.teams.quota import QuotaDecision, QuotaVerdict
 
@@ -58,9 +57,10 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
         validation.check(submission.spec, settings.priorities)
         request_hash = hash_of(submission.spec)
         with away_as_unavailable():
-            async with sessions.begin() as session:
-                accepted = await _accept(await session.connection(), settings, submission, request_hash)
+            async with driver_transaction(sessions) as driver:
+                made = await _accept(driver, settings, submission, request_hash)
                 failpoint(ACCEPT_BEFORE_COMMIT)
+            accepted = await _replay(sessions, made) if isinstance(made, UUID) else Accepted(made, replayed=False)
     except AppError as error:
         telemetry.REFUSED.labels(error.type).inc()
         raise
@@ -71,15 +71,16 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
 
 
 async def _accept(
-    connection: AsyncConnection, settings: Settings, submission: Submission, request_hash: bytes
-) -> Accepted:
+    driver: Driver, settings: Settings, submission: Submission, request_hash: bytes
+) -> dict[str, Any] | UUID:
+    """Insert the job and return its row, or the id of the job that the same request has made before."""
     spec = submission.spec
-    if not await acceptance.lock_team(connection, submission.team):
+    if not await acceptance.lock_team(driver, submission.team):
         raise NotFound("There is no such team.")
     job_id = new_id()  # under the lock, so that the ids of a team sort as its jobs were accepted
     candidates = identity.k8s_name_candidates(spec, job_id)
     facts = await acceptance.read_facts(
-        connection,
+        driver,
         team=submission.team,
         queue=spec.queue,
         name=spec.name,
@@ -87,7 +88,9 @@ async def _accept(
         candidates=candidates,
     )
     if facts.replayed_id is not None:
-        return await _replay(connection, facts.replayed_id, facts.replayed_hash, request_hash)
+        if facts.replayed_hash != request_hash:
+            raise IdempotencyKeyReused("This Idempotency-Key came with another request before; use a new one.")
+        return facts.replayed_id
     row = {
         **store.BLANK,
         **_asked(submission, settings, admission.queue_for(facts)),
@@ -98,8 +101,8 @@ async def _accept(
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
     }
-    await acceptance.insert_job(connection, row)
-    return Accepted(row, replayed=False)
+    await acceptance.insert_job(driver, row)
+    return row
 
 
 def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, Any]:
@@ -132,10 +135,9 @@ def _decided(decision: QuotaDecision) -> dict[str, Any]:
     }
 
 
-async def _replay(connection: AsyncConnection, job_id: UUID, stored: bytes | None, given: bytes) -> Accepted:
-    if stored != given:
-        raise IdempotencyKeyReused("This Idempotency-Key came with another request before; use a new one.")
-    row = await store.find(connection, job_id, None)
+async def _replay(sessions: Sessions, job_id: UUID) -> Accepted:
+    async with sessions() as session:
+        row = await store.find(session, job_id, None)
     if row is None:
         raise NotFound("There is no such job.")
     return Accepted(row, replayed=True)
