@@ -163,7 +163,7 @@ class Service:
 def tmp_path() -> Iterator[Path]:
     """A directory outside of pytest's own.
 
-    Each new pytest session closes the parent of pytest's directories to other users, and as root PostgreSQL runs as one.
+    Each new pytest session closes the parent of those to other users, and as root PostgreSQL runs as another user.
     The path is short, too: unix sockets are made in it, whose paths have at most 107 bytes.
     """
     with tempfile.TemporaryDirectory(prefix="p-") as path:
