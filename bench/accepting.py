@@ -1,6 +1,7 @@
 """How fast jobs are accepted over HTTP, against plain one-row commits on the same Postgres."""
 
 import json
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from uuid import uuid4
 
@@ -41,7 +42,7 @@ class _connection:  # noqa: N801  used as a context manager only
 
 
 async def accepted_jobs(
-    service: Service,
+    services: Sequence[Service],
     team: str,
     *,
     connections: int,
@@ -49,10 +50,9 @@ async def accepted_jobs(
     total: int | None = None,
     first: int = 0,
 ) -> Measured:
-    """POST one job after the other on each connection; every answer must be 201."""
-    connector = aiohttp.TCPConnector(limit=connections)
-    async with aiohttp.ClientSession(service.url, connector=connector, headers=service.headers) as session:
+    """POST one job after the other on each connection, the connections dealt out over the services; all answer 201."""
 
+    def submitting(session: aiohttp.ClientSession) -> Call:
         async def call(number: int) -> None:
             headers = {"Idempotency-Key": f"bench-{number}"}
             body = job_body(f"job-{number}")
@@ -60,4 +60,12 @@ async def accepted_jobs(
                 if answer.status != 201:
                     raise RuntimeError(f"Submission answered {answer.status}: {await answer.text()}")
 
-        return await closed_loop([call] * connections, seconds=seconds, total=total, first=first)
+        return call
+
+    async with AsyncExitStack() as stack:
+        sessions = [
+            await stack.enter_async_context(aiohttp.ClientSession(service.url, headers=service.headers))
+            for service in services
+        ]
+        calls = [submitting(sessions[number % len(sessions)]) for number in range(connections)]
+        return await closed_loop(calls, seconds=seconds, total=total, first=first)

@@ -5,6 +5,8 @@ import asyncio
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from bench.report import render as render_table
 from bench.world import Service, job_body, make_team
 
 ACCEPT_TARGET = 0.15
+API_PROCESSES = 2
 RELEASE_TARGET = 0.8
 PAGE_P99_MS = 30
 MEMORY_MB = 200
@@ -41,6 +44,7 @@ class Bench:
         self._rounds = rounds
         self._history = history
         self._jobs = jobs
+        self._accepted = 0
         self._postgres = EmbeddedPostgres(scratch / "postgres")
         self._url = self._postgres.url
         parsed = make_url(self._url)
@@ -52,30 +56,39 @@ class Bench:
         await upgrade(engine)
         await engine.dispose()
         try:
-            port = free_port()
-            environment = {"PUMICE_DATABASE_URL": self._url, "PUMICE_ADMIN_TOKEN": ADMIN_TOKEN}
-            with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
-                service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
-                wait_until_answers(f"{service.url}/readyz", api)
-                make_team(service, "accept", gpus=8)
-                lines = [await self._accept(service, connections) for connections in (2, 16)]
-                lines += await self._read(service)
-            return lines + await self._release(environment)
+            with ExitStack() as stack:
+                services = [stack.enter_context(self._api()) for _ in range(API_PROCESSES)]
+                make_team(services[0], "accept", gpus=8)
+                lines = [
+                    await self._accept(services[:processes], connections)
+                    for processes in (1, API_PROCESSES)
+                    for connections in (2, 16)
+                ]
+                lines += await self._read(services[0])
+            return lines + await self._release()
         finally:
             self._postgres.stop()
 
-    async def _accept(self, service: Service, connections: int) -> Line:
+    @contextmanager
+    def _api(self) -> Iterator[Service]:
+        port = free_port()
+        environment = {"PUMICE_DATABASE_URL": self._url, "PUMICE_ADMIN_TOKEN": ADMIN_TOKEN}
+        with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
+            service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
+            wait_until_answers(f"{service.url}/readyz", api)
+            yield service
+
+    async def _accept(self, services: list[Service], connections: int) -> Line:
         plain, accepted = [], []
-        for number in range(self._rounds):
+        for _ in range(self._rounds):
             plain.append((await plain_commits(self._dsn, connections, self._seconds)).per_second)
-            first = (connections * 100 + number) * 100_000
-            accepted.append(
-                (
-                    await accepted_jobs(service, "accept", connections=connections, seconds=self._seconds, first=first)
-                ).per_second
+            measured = await accepted_jobs(
+                services, "accept", connections=connections, seconds=self._seconds, first=self._accepted
             )
+            self._accepted += measured.calls + connections
+            accepted.append(measured.per_second)
         return at_least(
-            f"jobs accepted, {connections} connections",
+            f"jobs accepted, {connections} connections, {len(services)} api process{'es' * (len(services) > 1)}",
             statistics.median(accepted),
             statistics.median(plain),
             ACCEPT_TARGET,
@@ -95,12 +108,12 @@ class Bench:
             below(f"filtered page of 50, p99, {rows}", page.percentile(99), PAGE_P99_MS, unit="ms"),
         ]
 
-    async def _release(self, environment: dict[str, str]) -> list[Line]:
+    async def _release(self) -> list[Line]:
         manifests = [_manifest(number) for number in range(self._jobs)]
         plain, released, memory = [], [], []
         for number in range(self._rounds):
             plain.append((await plain_creates(self._scratch, "release", manifests)).per_second)
-            await self._hold_jobs(environment, number)
+            await self._hold_jobs(number)
             rate, resident = await released_jobs(self._scratch, self._url, self._dsn, self._jobs)
             released.append(rate)
             memory.append(resident)
@@ -116,18 +129,15 @@ class Bench:
             below(f"controller memory with {self._jobs:,} live jobs", max(memory), MEMORY_MB, unit="MB"),
         ]
 
-    async def _hold_jobs(self, environment: dict[str, str], number: int) -> None:
+    async def _hold_jobs(self, number: int) -> None:
         """Empty the tables and accept the jobs that the next controller will find."""
         connection = await asyncpg.connect(self._dsn)
         await connection.execute("TRUNCATE jobs, job_events, job_pods, team_usage, leases")
         await connection.close()
-        port = free_port()
-        with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
-            service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
-            wait_until_answers(f"{service.url}/readyz", api)
+        with self._api() as service:
             if number == 0:
                 make_team(service, "release", gpus=800)
-            await accepted_jobs(service, "release", connections=8, total=self._jobs)
+            await accepted_jobs([service], "release", connections=8, total=self._jobs)
 
 
 def _manifest(number: int) -> dict[str, Any]:
