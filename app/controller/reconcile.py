@@ -35,6 +35,7 @@ BATCH = 64
 _WORKERS = 6
 _IN_FLIGHT_WAIT_SECONDS = 0.5
 _AWAY_PAUSE_SECONDS = 1.0
+_BUSY_PAUSE_SECONDS = 0.25
 _log = get_logger(__name__)
 
 
@@ -58,6 +59,7 @@ class Reconciler:
         volcano: the verbs.
         work: where keys come from.
         submitting: ids of jobs whose create call is under way in this process; they are looked at afterwards.
+        busy: whether many create calls are under way; looks are fewer then.
         retention_seconds: how long a finished Job stays in the cluster.
         on_progress: called when a job began to run or ended, so that the release window may have room.
     """
@@ -71,6 +73,7 @@ class Reconciler:
         work: WorkQueue[UUID],
         *,
         submitting: Container[UUID],
+        busy: Callable[[], bool],
         retention_seconds: float,
         on_progress: Callable[[], None],
     ) -> None:
@@ -80,6 +83,7 @@ class Reconciler:
         self._volcano = volcano
         self._work = work
         self._submitting = submitting
+        self._busy = busy
         self._retention_seconds = retention_seconds
         self._on_progress = on_progress
         self._actor = Actor(volcano)
@@ -101,6 +105,8 @@ class Reconciler:
                 for key in keys:
                     self._work.retry(key)
                 await asyncio.sleep(_AWAY_PAUSE_SECONDS)
+            if self._busy():
+                await asyncio.sleep(_BUSY_PAUSE_SECONDS)  # handing jobs over comes first; looks wait and coalesce
 
     async def _read(self, keys: list[UUID]) -> None:
         async with self._sessions() as session:

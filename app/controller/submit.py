@@ -21,7 +21,8 @@ from app.telemetry import RECONCILE_ERRORS, get_logger
 
 _AWAY_PAUSE_SECONDS = 1.0
 _LEAST_DELAY_SECONDS = 0.05
-_CLAIMS_A_CALL = 4
+_CLAIMS_A_CALL = 8
+_SPARE_CLAIMS_A_CALL = 4
 _MOST_RECORDED = 100
 _GATHER_SECONDS = 0.01
 _log = get_logger(__name__)
@@ -58,6 +59,7 @@ class Submitter:
         self._sender = sender
         self._pacer = pacer
         self._concurrency = concurrency
+        self._spare = _SPARE_CLAIMS_A_CALL * concurrency
         self._lease_seconds = lease_seconds
         self._usable_seconds = lease_seconds - sender.create_seconds
         self._poll_seconds = poll_seconds
@@ -67,6 +69,11 @@ class Submitter:
         self._hungry = asyncio.Event()
         self._due = asyncio.Event()
         self.submitting: set[UUID] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether as many jobs are on their way as can be."""
+        return len(self.submitting) >= self._concurrency
 
     def wake(self) -> None:
         """Look at the work list now."""
@@ -81,7 +88,7 @@ class Submitter:
         while True:
             if self._pacer.pause_seconds > 0:
                 await asyncio.sleep(self._pacer.pause_seconds)
-            if self._claims.qsize() >= self._concurrency:
+            if self._claims.qsize() >= self._spare:
                 self._hungry.clear()
                 await self._hungry.wait()
             wanted = self._concurrency * _CLAIMS_A_CALL
@@ -113,7 +120,7 @@ class Submitter:
     async def _send_for_ever(self) -> None:
         while True:
             claim, use_until = await self._claims.get()
-            if self._claims.qsize() < self._concurrency:
+            if self._claims.qsize() < self._spare:
                 self._hungry.set()
             await self._pacer.enter()
             try:

@@ -30,10 +30,11 @@ from app.settings import Settings
 COALESCE_SECONDS = 0.05
 """Wait before a look at a changed job: within it ten changes cost one transaction."""
 
-BUSY_COALESCE_SECONDS = 0.5
+BUSY_COALESCE_SECONDS = 1.0
 """The same while many jobs are on their way to the cluster, which comes first."""
 
 _STATUS_SECONDS = 0.2
+_AHEAD_OF_ALL_SECONDS = -3600.0
 
 
 class Term:
@@ -70,6 +71,7 @@ class Term:
             volcano,
             self._work,
             submitting=self._submitter.submitting,
+            busy=lambda: self._submitter.busy,
             retention_seconds=settings.retention_seconds,
             on_progress=self._releaser.wake,
         )
@@ -101,12 +103,11 @@ class Term:
     def _hear_job(self, payload: str) -> None:
         job_id = uuid_of(payload)
         if job_id is not None:
-            self._look(job_id)
+            self._work.add(job_id, _AHEAD_OF_ALL_SECONDS)  # somebody waits for it: it may be a cancel
         self._releaser.wake()
 
     def _look(self, job_id: UUID) -> None:
-        busy = len(self._submitter.submitting) >= self._settings.submit_concurrency
-        self._work.add(job_id, BUSY_COALESCE_SECONDS if busy else COALESCE_SECONDS)
+        self._work.add(job_id, BUSY_COALESCE_SECONDS if self._submitter.busy else COALESCE_SECONDS)
 
     def _count_queues(self) -> None:
         self._queues.wake()
