@@ -9,9 +9,6 @@ from sqlalchemy.pool import NullPool
 
 from app.telemetry import get_logger
 
-QUEUES_CHANNEL = "pumice_queues"
-"""Channel that carries the names of queues whose rows changed."""
-
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
 _log = get_logger(__name__)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.cluster.client import ClusterClient
 from app.cluster.volcano import Volcano
 from app.controller import leader
-from app.controller.hints import QUEUES_CHANNEL, listen
+from app.controller.hints import listen
 from app.controller.leader import Lease
 from app.controller.namespaces import Namespaces
 from app.controller.pacing import Pacer
@@ -25,6 +25,7 @@ from app.controller.view import ClusterView, uuid_of
 from app.controller.workqueue import WorkQueue
 from app.db import Sessions
 from app.jobs.transitions import CHANNEL
+from app.queues.store import CHANNEL as QUEUES_CHANNEL
 from app.settings import Settings
 
 COALESCE_SECONDS = 0.05
