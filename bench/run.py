@@ -59,12 +59,13 @@ class Bench:
             with ExitStack() as stack:
                 services = [stack.enter_context(self._api()) for _ in range(API_PROCESSES)]
                 make_team(services[0], "accept", gpus=8)
+                reading = await self._read(services[0])
                 lines = [
                     await self._accept(services[:processes], connections)
                     for processes in (1, API_PROCESSES)
                     for connections in (2, 16)
                 ]
-                lines += await self._read(services[0])
+                lines += reading
             return lines + await self._release()
         finally:
             self._postgres.stop()
@@ -97,6 +98,7 @@ class Bench:
         )
 
     async def _read(self, service: Service) -> list[Line]:
+        await accepted_jobs([service], "accept", connections=1, total=1, first=10_000_000)  # what the history copies
         ids = await make_history(self._dsn, self._history)
         one = await read_jobs(service, ids, 1000)
         page = await read_pages(service, "accept", 1000)
