@@ -43,16 +43,16 @@ class _connection:  # noqa: N801  used as a context manager only
 
 async def accepted_jobs(
     services: Sequence[Service],
-    team: str,
+    teams: Sequence[str],
     *,
     connections: int,
     seconds: float | None = None,
     total: int | None = None,
     first: int = 0,
 ) -> Measured:
-    """POST one job after the other on each connection, the connections dealt out over the services; all answer 201."""
+    """POST one job after the other on each connection, dealt out over services and teams; all answer 201."""
 
-    def submitting(session: aiohttp.ClientSession) -> Call:
+    def submitting(session: aiohttp.ClientSession, team: str) -> Call:
         async def call(number: int) -> None:
             headers = {"Idempotency-Key": f"bench-{number}"}
             body = job_body(f"job-{number}")
@@ -67,5 +67,8 @@ async def accepted_jobs(
             await stack.enter_async_context(aiohttp.ClientSession(service.url, headers=service.headers))
             for service in services
         ]
-        calls = [submitting(sessions[number % len(sessions)]) for number in range(connections)]
+        calls = [
+            submitting(sessions[number % len(sessions)], teams[number // len(sessions) % len(teams)])
+            for number in range(connections)
+        ]
         return await closed_loop(calls, seconds=seconds, total=total, first=first)

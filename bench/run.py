@@ -29,6 +29,7 @@ from bench.world import Service, job_body, make_team
 
 ACCEPT_TARGET = 0.15
 API_PROCESSES = 2
+TEAMS = tuple(f"team-{number}" for number in range(4))
 RELEASE_TARGET = 0.8
 REAL_CREATE_SECONDS = 0.09
 """What a create took on a real kube-apiserver 1.36 with Volcano 1.15 and sixteen in flight, on a machine like this."""
@@ -61,7 +62,8 @@ class Bench:
         try:
             with ExitStack() as stack:
                 services = [stack.enter_context(self._api()) for _ in range(API_PROCESSES)]
-                make_team(services[0], "accept", gpus=8)
+                for team in TEAMS:
+                    make_team(services[0], team, gpus=8)
                 reading = await self._read(services[0])
                 lines = [
                     await self._accept(services[:processes], connections)
@@ -87,7 +89,7 @@ class Bench:
         for _ in range(self._rounds):
             plain.append((await plain_commits(self._dsn, connections, self._seconds)).per_second)
             measured = await accepted_jobs(
-                services, "accept", connections=connections, seconds=self._seconds, first=self._accepted
+                services, TEAMS, connections=connections, seconds=self._seconds, first=self._accepted
             )
             self._accepted += measured.calls + connections
             accepted.append(measured.per_second)
@@ -101,10 +103,10 @@ class Bench:
         )
 
     async def _read(self, service: Service) -> list[Line]:
-        await accepted_jobs([service], "accept", connections=1, total=1, first=10_000_000)  # what the history copies
+        await accepted_jobs([service], TEAMS, connections=1, total=1, first=10_000_000)  # what the history copies
         ids = await make_history(self._dsn, self._history)
         one = await read_jobs(service, ids, 1000)
-        page = await read_pages(service, "accept", 1000)
+        page = await read_pages(service, TEAMS[0], 1000)
         rows = f"{self._history:,} rows of history"
         return [
             shown(f"read one job, p50, {rows}", one.percentile(50), unit="ms"),
@@ -147,7 +149,7 @@ class Bench:
         await connection.execute("TRUNCATE jobs, job_events, job_pods, team_usage, leases")
         await connection.close()
         with self._api() as service:
-            await accepted_jobs([service], "release", connections=8, total=self._jobs)
+            await accepted_jobs([service], ["release"], connections=8, total=self._jobs)
 
 
 def _manifest(number: int) -> dict[str, Any]:
