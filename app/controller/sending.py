@@ -147,9 +147,11 @@ def _as_refusal_says(claim: Claim, refusal: Refusal) -> Sent:
     if refusal.outcome is Outcome.REFUSED:
         return _failed(claim, refusal.reason, refusal.message)
     if refusal.outcome is Outcome.EXISTS:  # and it was gone when it was read
-        return given_back(claim, 0.0)
-    # the window looks at queues itself; what else is missing is looked for ever more rarely
-    wait = None if refusal.reason in {"QueueNotOpen", "QueueMissing"} else _wait(claim)
+        return given_back(claim, _FIRST_WAIT_SECONDS)
+    # the window looks at queues itself, but takes back no job that may have been sent; what else is missing is looked
+    # for ever more rarely
+    for_the_window = refusal.reason in {"QueueNotOpen", "QueueMissing"} and not claim.maybe_sent
+    wait = None if for_the_window else _wait(claim)
     return given_back(claim, wait, refusal.reason, refusal.message)
 
 

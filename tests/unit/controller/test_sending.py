@@ -1,0 +1,94 @@
+"""What a create call comes to, with a scripted API server."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.cluster.errors import AlreadyExists, ClusterError, NotFound, Rejected
+from app.controller.pacing import Pacer
+from app.controller.sending import Sender, Sent
+from app.db import now
+from app.jobs.schemas import JobCreate
+from app.jobs.worklist import Claim
+from app.settings import Settings
+
+CLOSED = "can only submit job to queue with state `Open`, queue `q` status is `Closed`"
+FOR_EVER = float("inf")
+
+
+class ScriptedVolcano:
+    """Answers every create call and every read with the same error."""
+
+    def __init__(self, on_create: ClusterError, on_get: ClusterError) -> None:
+        self._on_create = on_create
+        self._on_get = on_get
+
+    async def create_job(self, manifest: Any, *, timeout_seconds: float) -> Any:
+        raise self._on_create
+
+    async def get_job(self, namespace: str, name: str) -> Any:
+        raise self._on_get
+
+
+class KnownNamespaces:
+    async def ensure(self, name: str) -> None:
+        pass
+
+    def forget(self, name: str) -> None:
+        pass
+
+
+def claim(**facts: Any) -> Claim:
+    spec = JobCreate.model_validate(
+        {"name": "a", "tasks": [{"name": "worker", "image": "i", "replicas": 1, "resources": {}}]}
+    )
+    standard = Claim(
+        id=UUID(int=1),
+        token=UUID(int=2),
+        team="t",
+        queue="q",
+        k8s_namespace="ns",
+        k8s_name="a",
+        name="a",
+        priority="normal",
+        labels={},
+        spec=spec.model_dump(mode="json") | {"queue": "q"},
+        released_at=now(),
+        reason=None,
+        maybe_sent=False,
+    )
+    return replace(standard, **facts)
+
+
+async def send(one: Claim, on_create: ClusterError, on_get: ClusterError | None = None) -> Sent:
+    volcano: Any = ScriptedVolcano(on_create, on_get or NotFound("gone", status=404))
+    namespaces: Any = KnownNamespaces()
+    sender = Sender(volcano, namespaces, Pacer(4), Settings(_env_file=None), UUID(int=3))
+    return await sender.send(one, FOR_EVER)
+
+
+async def test_the_window_decides_anew_about_a_job_whose_queue_is_closed() -> None:
+    sent = await send(claim(), Rejected(CLOSED, status=400))
+    assert (sent.put_back, sent.put_back_in_seconds, sent.reason) == (True, None, "QueueNotOpen")
+
+
+async def test_a_job_that_may_exist_is_not_sent_to_a_closed_queue_without_a_pause() -> None:
+    sent = await send(claim(maybe_sent=True), Rejected(CLOSED, status=400))
+    assert (sent.put_back, sent.reason) == (True, "QueueNotOpen")
+    assert sent.put_back_in_seconds is not None
+    assert sent.put_back_in_seconds >= 1
+
+
+async def test_a_job_that_exists_and_cannot_be_read_is_not_asked_for_without_a_pause() -> None:
+    sent = await send(claim(), AlreadyExists("there", status=409, reason="AlreadyExists"))
+    assert sent.put_back
+    assert sent.put_back_in_seconds is not None
+    assert sent.put_back_in_seconds >= 1
+
+
+@pytest.mark.parametrize("spec", [{}, {"tasks": None}, {"name": "a", "tasks": [{"name": "x"}]}])
+async def test_a_stored_job_that_cannot_be_rendered_fails_alone(spec: dict[str, Any]) -> None:
+    sent = await send(claim(spec=spec), Rejected("never asked", status=400))
+    assert (sent.failed, sent.reason) == (True, "InvalidSpec")
