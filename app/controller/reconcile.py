@@ -87,7 +87,7 @@ class Reconciler:
         self._retention_seconds = retention_seconds
         self._on_progress = on_progress
         self._actor = Actor(volcano)
-        self._looks: asyncio.Queue[Look] = asyncio.Queue(BATCH)
+        self._read_rows: asyncio.Queue[tuple[Any, list[Any], datetime]] = asyncio.Queue(BATCH)
 
     async def run(self) -> None:
         """Work for ever."""
@@ -120,7 +120,7 @@ class Reconciler:
                 self._view.forget_departed(key)
                 self._work.done(key)  # a Job without a row is the sweep's to report, and nobody's to delete
             else:
-                await self._looks.put(self._look(rows[key], pods.get(key, []), read_at))
+                await self._read_rows.put((rows[key], pods.get(key, []), read_at))
 
     def _look(self, row: Any, recorded: list[Any], read_at: datetime) -> Look:
         view, job = self._view, gather.job_facts(row)
@@ -146,27 +146,26 @@ class Reconciler:
 
     async def _work_for_ever(self) -> None:
         while True:
-            look = await self._looks.get()
-            key = look.row.id
-            if await self._try(look):
-                self._work.done(key)
+            row, recorded, read_at = await self._read_rows.get()
+            if await self._try(row, recorded, read_at):
+                self._work.done(row.id)
             else:
-                self._work.retry(key)
+                self._work.retry(row.id)
 
-    async def _try(self, look: Look) -> bool:
-        """Work on one job and say whether that went well; its trouble is nobody else's."""
+    async def _try(self, row: Any, recorded: list[Any], read_at: datetime) -> bool:
+        """Work on one job and say whether that went well; its trouble is nobody else's, not even a row of nonsense."""
         try:
-            return await self._reconcile(look)
+            return await self._reconcile(self._look(row, recorded, read_at))
         except LeadershipLost:
             raise
         except ClusterError as error:
             RECONCILE_ERRORS.labels("cluster").inc()
-            _log.debug("cluster_refused", job_id=str(look.row.id), error=type(error).__name__, message=error.message)
+            _log.debug("cluster_refused", job_id=str(row.id), error=type(error).__name__, message=error.message)
             return False
         except Exception as error:  # noqa: BLE001 - one job's trouble must not stop the others
             RECONCILE_ERRORS.labels("database" if is_away(error) else "internal").inc()
             if not is_away(error):
-                _log.exception("reconcile_failed", job_id=str(look.row.id))
+                _log.exception("reconcile_failed", job_id=str(row.id))
             return False
 
     async def _reconcile(self, look: Look) -> bool:
