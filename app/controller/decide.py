@@ -232,8 +232,7 @@ def _ended(situation: Situation) -> Decision:
     """Clean up after a job whose end is committed: the finalizer, what still runs, and at last the Job itself."""
     job, volcano_job, same = situation.job, situation.volcano_job, unchanged(situation)
     if volcano_job is None:
-        gone = situation.absence is not Absence.UNKNOWN and job.k8s_uid is not None
-        return replace(same, recorded=gone and job.recorded_at is None, cleaned=gone and job.cleaned_at is None)
+        return _cleaned(situation, same)
     same = replace(same, k8s_uid=volcano_job.uid)
     if RECORDED_FINALIZER in volcano_job.finalizers:
         same = replace(same, actions=(Action.RELEASE_FINALIZER,))
@@ -244,6 +243,16 @@ def _ended(situation: Situation) -> Decision:
     if volcano_job.phase not in FINISHED_PHASES | STOPPING_PHASES:
         return _command(situation, same)
     return _after_retention(situation, same)
+
+
+def _cleaned(situation: Situation, same: Decision) -> Decision:
+    """Believe that an ended job's Volcano Job is gone, once a GET has said so; asked once in a job's life."""
+    job = situation.job
+    if job.k8s_uid is None or situation.absence is Absence.UNKNOWN or (job.recorded_at and job.cleaned_at):
+        return same
+    if situation.absence is Absence.UNSEEN:
+        return replace(same, actions=(Action.CONFIRM_ABSENCE,))
+    return replace(same, recorded=job.recorded_at is None, cleaned=job.cleaned_at is None)
 
 
 def _after_retention(situation: Situation, same: Decision) -> Decision:

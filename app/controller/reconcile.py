@@ -207,6 +207,9 @@ class Reconciler:
         pods = gather.changed_pods(row.id, look.situation.pods, look.recorded, at)
         if look.situation.job.ended:
             await self._write_cleaning(row.id, decision, pods)
+            if look.situation.volcano_job is None:
+                self._actor.forget(row.id)
+                self._view.forget_departed(row.id)
             return True
         facts = gather.changed_facts(row, decision, at)
         if not facts and not pods and decision.state == row.state:
@@ -224,9 +227,6 @@ class Reconciler:
     async def _write_cleaning(self, job_id: UUID, decision: Decision, pods: list[dict[str, Any]]) -> None:
         if not (decision.recorded or decision.cleaned or pods):
             return
-        if decision.cleaned:
-            self._actor.forget(job_id)
-            self._view.forget_departed(job_id)
         async with fenced(self._sessions, self._lease) as session:
             await history.record_pods(session, pods)
             if decision.recorded or decision.cleaned:

@@ -320,8 +320,18 @@ def test_after_the_end_the_finalizer_goes_and_after_retention_the_job() -> None:
     assert decide(situation(ENDED, released, retention_seconds=10)).actions == (Action.DELETE,)
     deleting = volcano_job("Completed", finalizers=(), deleting=True)
     assert decide(situation(ENDED, deleting, retention_seconds=10)).actions == ()
-    assert not decide(situation(ENDED)).cleaned
-    assert decide(situation(ENDED, absence=Absence.UNSEEN)).cleaned
+
+
+def test_an_ended_job_is_cleaned_when_a_get_has_not_found_it() -> None:
+    assert (decide(situation(ENDED)).actions, decide(situation(ENDED)).cleaned) == ((), False)
+    unseen = decide(situation(ENDED, absence=Absence.UNSEEN))
+    assert (unseen.actions, unseen.recorded, unseen.cleaned) == ((Action.CONFIRM_ABSENCE,), False, False)
+    gone = decide(situation(ENDED, absence=Absence.CONFIRMED))
+    assert (gone.actions, gone.recorded, gone.cleaned) == ((), True, True)
+    cleaned = replace(ENDED, recorded_at=ago(5), cleaned_at=ago(5))
+    assert decide(situation(cleaned, absence=Absence.UNSEEN)).actions == ()
+    never_there = replace(ENDED, k8s_uid=None)
+    assert decide(situation(never_there, absence=Absence.UNSEEN)).actions == ()
 
 
 def test_an_ended_job_that_still_runs_in_the_cluster_is_terminated() -> None:
