@@ -1,57 +1,53 @@
 """Events, as components write them, and their expiry."""
 
 import asyncio
+import itertools
 import time
 from datetime import UTC, datetime
 
 from app.simulator.clock import Clock
-from app.simulator.kinds import EVENT, Kind
+from app.simulator.kinds import EVENT
 from app.simulator.objects import ApiError, Object, Objects
 
 LIFETIME_SECONDS = 3600.0
 """How long a kube-apiserver keeps events (--event-ttl)."""
 _CHECK_SECONDS = 60.0
+_LONGEST_NAME = 230
 
 
-async def record_event(
-    objects: Objects,
-    kind: Kind,
-    regarding: Object,
-    reason: str,
-    message: str,
-    *,
-    type_: str = "Normal",
-    component: str = "kubelet",
-    host: str = "",
-) -> None:
-    """Write one event about an object. An event that cannot be written is dropped, as Kubernetes' recorders do."""
-    metadata, stamp = regarding["metadata"], Clock.stamp()
-    namespace = metadata.get("namespace") or "default"
-    event: Object = {
-        "metadata": {"name": f"{metadata['name'][:230]}.{time.time_ns():x}", "namespace": namespace},
-        "involvedObject": {
-            "kind": kind.name,
-            "namespace": metadata.get("namespace", ""),
-            "name": metadata["name"],
-            "uid": metadata["uid"],
-            "apiVersion": kind.api_version,
-            "resourceVersion": metadata["resourceVersion"],
-        },
+_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
+_numbers = itertools.count()
+
+
+def event_of(regarding: Object, type_: str, reason: str, message: str, *, component: str, host: str = "") -> Object:
+    """A core/v1 Event about an object; named after it, and unique.
+
+    Events of cluster-wide objects are kept in the namespace `default`.
+    """
+    facts = {"kind": regarding.get("kind"), "apiVersion": regarding.get("apiVersion"), **regarding["metadata"]}
+    stamp = Clock.stamp()
+    unique = f"{time.time_ns():x}{next(_numbers):x}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{facts['name'][:_LONGEST_NAME]}.{unique}", "namespace": namespace_of(regarding)},
+        "involvedObject": {field: facts[field] for field in _FIELDS if facts.get(field)},
+        "type": type_,
         "reason": reason,
         "message": message,
         "source": {"component": component, **({"host": host} if host else {})},
         "firstTimestamp": stamp,
         "lastTimestamp": stamp,
         "count": 1,
-        "type": type_,
         "eventTime": None,
         "reportingComponent": component,
         "reportingInstance": host,
     }
-    try:
-        await objects.create(EVENT, event)
-    except ApiError:
-        return
+
+
+def namespace_of(regarding: Object) -> str:
+    """Where the events about an object are kept."""
+    return str(regarding["metadata"].get("namespace") or "default")
 
 
 async def expire_events(objects: Objects) -> None:

@@ -6,12 +6,13 @@ containers ended first.
 
 import asyncio
 import itertools
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from app.simulator import pod_status
 from app.simulator.clock import Clock
-from app.simulator.events import record_event
-from app.simulator.kinds import NODE, POD
+from app.simulator.events import event_of
+from app.simulator.kinds import EVENT, NODE, POD
 from app.simulator.objects import ApiError, Object, Objects
 from app.simulator.pod_life import Life, life_of
 
@@ -183,7 +184,9 @@ class _Worker:
         await self._objects.patch(POD, self._namespace, self._name, {"status": status}, "status")
 
     async def _say(self, reason: str, message: str, type_: str = "Normal") -> None:
-        await record_event(self._objects, POD, await self._pod(), reason, message, type_=type_, host=self.node)
+        event = event_of(await self._pod(), type_, reason, message, component="kubelet", host=self.node)
+        with suppress(ApiError):  # one that cannot be written is dropped, as Kubernetes' recorders do
+            await self._objects.create(EVENT, event)
 
     @property
     def _host(self) -> str:

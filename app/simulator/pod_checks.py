@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from app.simulator.amounts import parse
 from app.simulator.objects import Object
-from app.simulator.quantity import number
 from app.simulator.refusals import Cause
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -46,6 +46,14 @@ def resource_causes(resources: Object, path: str) -> Iterator[Cause]:
             yield from _quantity_causes(name, quantity, f"{path}.{field}[{name}]")
     for name, quantity in requests.items():
         yield from _pair_causes(name, number(quantity), limits, quantity, path)
+
+
+def number(quantity: object) -> Decimal | None:
+    """The value of a quantity, or None when it is not one."""
+    try:
+        return parse(quantity).value
+    except ValueError:
+        return None
 
 
 def is_extended(name: str) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from app.simulator.amounts import Amount, parse
 from app.simulator.objects import Object
 from app.simulator.volcano.admission_refusal import Refusal
-from app.simulator.volcano.amounts import Amount, parse
 
 ROOT = "root"
 MAXIMUM_DEPTH = 5

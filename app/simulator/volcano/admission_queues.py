@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
+from app.simulator.amounts import Amount, parse
 from app.simulator.objects import Object
 from app.simulator.pod_checks import is_extended
 from app.simulator.volcano.admission_hierarchy import (
@@ -13,7 +14,6 @@ from app.simulator.volcano.admission_hierarchy import (
 )
 from app.simulator.volcano.admission_refusal import Refusal
 from app.simulator.volcano.admission_templates import read
-from app.simulator.volcano.amounts import Amount, parse
 
 HIERARCHY = "volcano.sh/hierarchy"
 HIERARCHY_WEIGHTS = "volcano.sh/hierarchy-weights"

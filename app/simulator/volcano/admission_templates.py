@@ -3,12 +3,12 @@
 import copy
 from collections.abc import Iterator
 
+from app.simulator.amounts import parse
 from app.simulator.defaults import apply_defaults
 from app.simulator.kinds import POD
 from app.simulator.objects import Object
 from app.simulator.pod_checks import pod_causes
 from app.simulator.volcano.admission_refusal import Refusal
-from app.simulator.volcano.amounts import parse
 
 
 def containers_of(template: Object) -> list[Object]:

@@ -4,7 +4,6 @@ Also its spam filter (`EventSourceObjectSpamFilter`): 25 events at once per obje
 """
 
 import asyncio
-import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Literal
@@ -12,16 +11,15 @@ from typing import Literal
 import structlog
 
 from app.simulator.clock import Clock
+from app.simulator.events import event_of, namespace_of
 from app.simulator.kinds import EVENT
 from app.simulator.objects import ApiError, Object, Objects
 
 BURST = 25
 REFILL_SECONDS = 300.0
 _REMEMBERED = 4096
-_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
 
 log = structlog.get_logger(__name__)
-_numbers = itertools.count()
 
 
 @dataclass(slots=True)
@@ -34,12 +32,6 @@ class _Tokens:
 class _Known:
     name: str
     count: int
-
-
-def involved(obj: Object) -> Object:
-    """The `involvedObject` that names an object."""
-    facts = {"kind": obj.get("kind"), "apiVersion": obj.get("apiVersion"), **obj["metadata"]}
-    return {field: facts[field] for field in _FIELDS if facts.get(field)}
 
 
 class EventRecorder:
@@ -83,7 +75,7 @@ class EventRecorder:
     async def _repeat(self, obj: Object, known: _Known) -> bool:
         change = {"count": known.count + 1, "lastTimestamp": self._clock.stamp()}
         try:
-            await self._objects.patch(EVENT, _namespace(obj), known.name, change)
+            await self._objects.patch(EVENT, namespace_of(obj), known.name, change)
         except ApiError as error:
             if error.code == 404:  # noqa: PLR2004 - HTTP's own number
                 return False
@@ -92,31 +84,6 @@ class EventRecorder:
         return True
 
     async def _create(self, obj: Object, kind: str, reason: str, message: str) -> _Known:
-        now = self._clock.stamp()
-        unique = f"{int(asyncio.get_running_loop().time() * 1e6):x}{next(_numbers):x}"
-        name = f"{obj['metadata']['name']}.{unique}"
-        await self._objects.create(
-            EVENT,
-            {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "metadata": {"name": name, "namespace": _namespace(obj)},
-                "involvedObject": involved(obj),
-                "type": kind,
-                "reason": reason,
-                "message": message,
-                "source": {"component": self._component},
-                "firstTimestamp": now,
-                "lastTimestamp": now,
-                "count": 1,
-                "eventTime": None,
-                "reportingComponent": self._component,
-                "reportingInstance": "",
-            },
-        )
-        return _Known(name, 1)
-
-
-def _namespace(obj: Object) -> str:
-    """Events of cluster-wide objects are kept in the namespace `default`."""
-    return str(obj["metadata"].get("namespace") or "default")
+        event = event_of(obj, kind, reason, message, component=self._component)
+        await self._objects.create(EVENT, event)
+        return _Known(event["metadata"]["name"], 1)

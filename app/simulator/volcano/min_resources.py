@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from app.simulator.amounts import Amount, parse
 from app.simulator.objects import Object
-from app.simulator.volcano.amounts import Amount, parse
 from app.simulator.volcano.job_states import task_minimum, total_task_minimum
 
 Amounts = dict[str, Amount]

@@ -9,7 +9,7 @@ from app.simulator.history import History
 from app.simulator.journal import Journal
 from app.simulator.kinds import CONFIG_MAP, JOB
 from app.simulator.objects import ApiError
-from app.simulator.quantity import number
+from app.simulator.pod_checks import number
 from app.simulator.store import Store
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from app import quantity
-from app.simulator.volcano.amounts import Amount
+from app.simulator.amounts import Amount
 
 Resources = dict[str, float]
 """Amount by resource name. A missing name is zero."""

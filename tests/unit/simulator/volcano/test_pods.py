@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.simulator.volcano.amounts import parse
+from app.simulator.amounts import parse
 from app.simulator.volcano.depends_on import may_start
 from app.simulator.volcano.durations import seconds, text
 from app.simulator.volcano.min_resources import min_resources
