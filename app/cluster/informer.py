@@ -24,6 +24,7 @@ from app.cluster.informer_step import (
     Failed,
     Listed,
     Opened,
+    Outdated,
     Phase,
     Remove,
     Skip,
@@ -98,6 +99,7 @@ class Informer(Generic[ObservedT]):
         self._stack = AsyncExitStack()
         self._events: AsyncIterator[WatchEvent] | None = None
         self._opened_at = 0.0
+        self._listed_at = 0.0
 
     @property
     def cache(self) -> Mapping[str, ObservedT]:
@@ -144,6 +146,7 @@ class Informer(Generic[ObservedT]):
 
     async def _list(self) -> Listed:
         fresh: dict[str, ObservedT] = {}
+        self._listed_at = self._timing.monotonic()
         version = await self._list_into(fresh)
         self._touch()
         differences = self._cache.replace(fresh)
@@ -164,8 +167,10 @@ class Informer(Generic[ObservedT]):
             if not token:
                 return version
 
-    async def _open_watch(self, version: str) -> Opened:
+    async def _open_watch(self, version: str) -> Opened | Outdated:
         settings = self._settings
+        if self._timing.monotonic() - self._listed_at >= settings.relist_seconds:
+            return Outdated()
         await self._close_watch()
         watch = self._source.open_watch(
             self.kind,

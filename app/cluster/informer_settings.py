@@ -36,12 +36,15 @@ class InformerSettings:
             kube-apiserver sends a bookmark about once a minute, so a healthy watch is rarely cut, and cutting one costs
             no list. A half-open connection (no FIN) is noticed after this long and not after `watch_seconds`.
         connect_seconds: until a connection stands.
+        relist_seconds: age after which a list is read anew when the next watch would begin. A watch loses nothing by
+            its contract, but caches of API servers have done so, and nothing else would ever tell.
     """
 
     page_size: int = 500
     watch_seconds: float = 290.0
     inactivity_seconds: float = 75.0
     connect_seconds: float = 5.0
+    relist_seconds: float = 900.0
 
 
 @dataclass(frozen=True, slots=True)

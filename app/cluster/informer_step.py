@@ -85,7 +85,12 @@ class Failed:
     lasted_seconds: float = 0.0
 
 
-Event = Listed | Opened | Streamed | Ended | Failed
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """The last complete list is so old that it is read anew, although nothing is known to be wrong with it."""
+
+
+Event = Listed | Opened | Streamed | Ended | Failed | Outdated
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +138,22 @@ def step(state: State, event: Event) -> Next:
         case Listed(version):
             # Not a success yet: a watch that is refused at the list's own version must not become a tight loop.
             return (State(Phase.LISTED, version, state.failures), ()) if version else _back_off(state, "", "no_version")
+        case Outdated():
+            return State(Phase.EMPTY, failures=state.failures), ()
         case Opened():
             return State(Phase.WATCHING, state.version, state.failures), ()
         case Streamed():
             return _streamed(state, event)
         case Ended(lasted_seconds):
-            if state.fruitful or lasted_seconds >= STEADY_SECONDS:
-                return State(Phase.LISTED, state.version), ()
-            return _back_off(state, state.version)
+            return _ended(state, lasted_seconds)
         case Failed(error, lasted_seconds):
             return _failed(state, error, lasted_seconds)
+
+
+def _ended(state: State, lasted_seconds: float) -> Next:
+    if state.fruitful or lasted_seconds >= STEADY_SECONDS:
+        return State(Phase.LISTED, state.version), ()
+    return _back_off(state, state.version)
 
 
 def _streamed(state: State, event: Streamed) -> Next:

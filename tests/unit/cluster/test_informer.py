@@ -195,7 +195,7 @@ async def test_quiet_watches_are_no_failure(server: Any, volcano: Volcano, recor
         server.stream(event("MODIFIED", job("a", 30, "Completed")), then="hang"),
     )
     clock = iter(range(0, 300_000, 300))
-    async with running(volcano, recorder) as informer:
+    async with running(volcano, recorder, InformerSettings(relist_seconds=float("inf"))) as informer:
         # Each look at the clock finds it five minutes on: seventy minutes pass in milliseconds.
         object.__setattr__(informer._timing, "monotonic", lambda: float(next(clock)))
         await recorder.until(lambda: len(recorder.changes) == 2)
@@ -203,6 +203,33 @@ async def test_quiet_watches_are_no_failure(server: Any, volcano: Volcano, recor
     assert recorder.waits == []
     assert recorder.failures == []
     assert watches(server) == ["10"] * 15
+
+
+# S-10
+async def test_an_object_that_vanished_without_an_event_is_found_by_a_later_list(
+    server: Any, volcano: Volcano, recorder: Recorder
+) -> None:
+    server.answer(
+        "GET",
+        JOBS,
+        server.json(200, listed(10, job("a", 5), job("b", 6))),
+        *[server.stream() for _ in range(2)],
+        server.json(200, listed(40, job("b", 6))),
+        server.stream(then="hang"),
+    )
+    now = 0.0
+
+    def monotonic() -> float:
+        nonlocal now
+        now += 100.0
+        return now
+
+    async with running(volcano, recorder, InformerSettings(relist_seconds=600.0)) as informer:
+        object.__setattr__(informer._timing, "monotonic", monotonic)
+        await recorder.until(lambda: watches(server)[-1:] == ["40"])
+        assert list(informer.cache) == ["team-nlp/b"]
+    assert watches(server) == ["10", "10", "40"]
+    assert recorder.lists == 2
 
 
 # S-06
