@@ -36,7 +36,8 @@ class SimulatorSettings:
 
     `port` 0 takes a free one. `speed` shortens all simulated durations. `token` must then come with every request, as a
     bearer token. `data_path` is a directory that keeps the objects across restarts. `volcano` False leaves Volcano's
-    controllers, scheduler and webhooks out.
+    controllers, scheduler and webhooks out. `loses_finished_counters` False has a finished Job keep its counters, as
+    a Volcano without volcano-sh/volcano#4616 would.
     """
 
     nodes: int = 3
@@ -50,6 +51,7 @@ class SimulatorSettings:
     token: str | None = None
     data_path: Path | None = None
     volcano: bool = True
+    loses_finished_counters: bool = True
 
 
 class SimulatedCluster:
@@ -81,7 +83,8 @@ class SimulatedCluster:
         await self.nodes.register(self.settings.nodes, self.settings.gpus_per_node, self.settings.gpu_resource)
         if self.settings.volcano:
             self._registry.admission = VolcanoAdmission(self._read, self._select)
-            volcano = VolcanoSettings(self.settings.schedule_period_seconds, self.settings.seed)
+            settings = self.settings
+            volcano = VolcanoSettings(settings.schedule_period_seconds, settings.seed, settings.loses_finished_counters)
             self._run("volcano", run_volcano(self.objects, self.clock, volcano))
         self._run("garbage collector", self._collector.run())
         self._run("kubelet", self.kubelet.run())
