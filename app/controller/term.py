@@ -24,7 +24,7 @@ from app.controller.together import run_together
 from app.controller.view import ClusterView, uuid_of
 from app.controller.workqueue import WorkQueue
 from app.db import Sessions
-from app.jobs.transitions import CHANNEL
+from app.jobs.transitions import ACCEPTED_CHANNEL, CHANNEL
 from app.queues.store import CHANNEL as QUEUES_CHANNEL
 from app.settings import Settings
 
@@ -99,7 +99,12 @@ class Term:
         )
 
     def _channels(self) -> dict[str, Callable[[str], None]]:
-        return {CHANNEL: self._hear_job, QUEUES_CHANNEL: lambda _: self._look_at_queues()}
+        return {
+            CHANNEL: self._hear_job,
+            # a flood of accepted jobs must not come before the looks at jobs that run
+            ACCEPTED_CHANNEL: lambda _: self._releaser.wake(),
+            QUEUES_CHANNEL: lambda _: self._look_at_queues(),
+        }
 
     def _hear_job(self, payload: str) -> None:
         job_id = uuid_of(payload)

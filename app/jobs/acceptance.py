@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.db import table
-from app.jobs.transitions import CHANNEL, job_events, jobs, team_usage
+from app.jobs.transitions import ACCEPTED_CHANNEL, job_events, jobs, team_usage
 from app.prepared import Driver, Prepared
 from app.queues.models import QueueRow
 from app.teams.models import TeamQueueRow, TeamQuotaRow, TeamRow
@@ -162,7 +162,7 @@ def _insert_statement() -> Select[Any]:
         index_elements=[team_usage.c.team, team_usage.c.resource],
         set_={"used": team_usage.c.used + usage.excluded.used},
     ).cte("usage")
-    return select(func.pg_notify(CHANNEL, new.c.id.cast(Text))).add_cte(history, usage_cte)
+    return select(func.pg_notify(ACCEPTED_CHANNEL, new.c.id.cast(Text))).add_cte(history, usage_cte)
 
 
 _INSERT = Prepared(_insert_statement())

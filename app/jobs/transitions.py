@@ -22,6 +22,9 @@ team_usage = table(TeamUsageRow)
 CHANNEL = "pumice_jobs"
 """Postgres channel that carries the ids of jobs on which the controller should look; a hint, never the truth."""
 
+ACCEPTED_CHANNEL = "pumice_jobs_accepted"
+"""The same for jobs that were only accepted: there may be something to release, and nothing to look at yet."""
+
 
 async def move(
     session: AsyncSession,
