@@ -44,6 +44,7 @@ def create_engine(settings: Settings) -> AsyncEngine:
         settings.async_database_url,
         pool_size=settings.database_pool_size,
         max_overflow=0,
+        hide_parameters=True,  # the texts of errors go into logs, and parameters hold what callers sent
         pool_timeout=settings.database_pool_timeout_seconds,
         connect_args={
             "timeout": CONNECT_TIMEOUT_SECONDS,
@@ -99,20 +100,47 @@ def new_id() -> UUID:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether an error means that Postgres cannot be reached or is going down, and not that a statement is wrong."""
+    """Whether an error means that Postgres does not serve us now, and not that a statement is wrong."""
+    return is_unreachable(error) or is_refusing(error)
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Whether Postgres does not answer, is going down, or has too little of something."""
     if isinstance(error, (InterfaceError, OperationalError, PoolTimeoutError)):
         return True
-    if isinstance(error, DBAPIError):
-        return error.connection_invalidated or _is_away_state(str(getattr(error.orig, "sqlstate", None) or ""))
-    if isinstance(error, asyncpg.PostgresError):
-        return _is_away_state(error.sqlstate or "")
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    state = sqlstate(error)
+    if state is not None:
+        return state[:2] in _UNREACHABLE_CLASSES or state == _READ_ONLY
     # OSError: no route, no such name, no such socket; SQLAlchemy does not wrap what happens while it connects
     return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError, TimeoutError))
 
 
-def _is_away_state(sqlstate: str) -> bool:
-    """By class: 08 connection, 53 too little of something, 57 an operator intervened; 25006 is a standby."""
-    return sqlstate[:2] in {"08", "53", "57"} or sqlstate == "25006"
+def is_refusing(error: BaseException) -> bool:
+    """Whether Postgres answers, but not us: a wrong password, no such database, no rights, not migrated yet."""
+    state = sqlstate(error)
+    return state is not None and (state[:2] in _REFUSING_CLASSES or state in _REFUSING_STATES)
+
+
+def sqlstate(error: BaseException | None) -> str | None:
+    """The SQLSTATE of an error of SQLAlchemy or asyncpg (PostgreSQL manual, appendix A); None when it has none."""
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    found = getattr(origin, "sqlstate", None)
+    return None if found is None else str(found)
+
+
+_UNREACHABLE_CLASSES = frozenset({"08", "53", "57"})
+"""Connection, too little of something, an operator intervened."""
+
+_READ_ONLY = "25006"
+"""A standby, in the middle of a failover."""
+
+_REFUSING_CLASSES = frozenset({"28", "3D"})
+"""Not authorized, no such database."""
+
+_REFUSING_STATES = frozenset({"42501", "42P01", "42703"})
+"""No right to a table; a table or column that is missing before the migration."""
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.controller.models import LeaseRow
-from app.db import is_away, now, table
+from app.db import is_away, is_unreachable, now, sqlstate, table
 from app.dependencies import SessionMaker
 from app.migrate import head_revision, known_revisions
 from app.schema_base import ResponseBody
@@ -92,7 +92,8 @@ async def _readiness(sessions: SessionMaker) -> Readiness:
     except Exception as error:
         if not is_away(error):
             raise
-        return Readiness(ready=False, missing=["database"], database="unreachable", migrations="unknown")
+        database = "unreachable" if is_unreachable(error) else f"refuses us with SQLSTATE {sqlstate(error)}"
+        return Readiness(ready=False, missing=["database"], database=database, migrations="unknown")
 
 
 def _migrations(revision: str | None) -> str:
@@ -110,7 +111,7 @@ async def _revision(session: AsyncSession) -> str | None:
             await session.execute(text("SELECT version_num FROM alembic_version"))
         ).scalar_one_or_none()
     except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+        if sqlstate(error) == _UNDEFINED_TABLE:
             return None
         raise
     return revision

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from app import errors
+from app.db import sqlstate
 from app.errors import AppError
 from app.telemetry import get_logger
 from app.validation import fault_of
@@ -52,7 +53,8 @@ def render(error: AppError, scope: Scope) -> JSONResponse:
     internal = error.status == HTTPStatus.INTERNAL_SERVER_ERROR
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         # the kind of the cause and not its text, which may hold an address
-        log.warning("unavailable", type=error.type, cause=type(error.__cause__).__name__)
+        cause = error.__cause__
+        log.warning("unavailable", type=error.type, cause=type(cause).__name__, sqlstate=sqlstate(cause))
     content = {
         "type": error.type,
         "title": error.title,

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.commands.data_directory import DataDirectory
 from app.commands.failure import CommandFailed
 from app.commands.stopping import Stopping
-from app.db import is_away
+from app.db import is_unreachable, sqlstate
 from app.embedded import EmbeddedPostgres
 from app.migrate import upgrade
 from app.settings import Settings
@@ -90,7 +90,7 @@ async def migrated(engine: AsyncEngine) -> None:
     except CommandError as error:
         raise CommandFailed("The database was made by a newer release than this one; use that release.") from error
     except (SQLAlchemyError, OSError) as error:
-        state = getattr(getattr(error, "orig", None), "sqlstate", None)
+        state = sqlstate(error)
         why = f"answers with SQLSTATE {state}" if state else "cannot be used"
         raise CommandFailed(f"The database {why}; check PUMICE_DATABASE_URL and the rights of its user.") from error
 
@@ -110,7 +110,7 @@ async def _answers(engine: AsyncEngine) -> bool:
         async with engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except Exception as error:
-        if is_away(error):
+        if is_unreachable(error):
             return False
         raise
     return True

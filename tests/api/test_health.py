@@ -10,12 +10,15 @@ from httpx import ASGITransport, AsyncClient
 from pydantic import SecretStr
 from sqlalchemy import NullPool, event, make_url, text
 from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_connection
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app import db as app_db
 from app.db import Sessions, create_engine, create_sessions
 from app.main import create_app
 from app.settings import Settings
+
+ADMIN_TOKEN = "the-admin-token-of-the-tests"
 
 
 async def get(app: FastAPI, path: str, headers: dict[str, str] | None = None) -> Any:
@@ -52,6 +55,43 @@ async def test_a_later_schema_will_do_since_upgrades_run_side_by_side(
             await session.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": revision})
     answer = await get(app, "/readyz")
     assert (answer.status_code, answer.json()["migrations"]) == (status, migrations)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "state"), [({"database": "nobodys"}, "3D000"), ({"username": "nobody", "password": "hunter2"}, "28000")]
+)
+async def test_a_database_that_refuses_us_is_as_good_as_away(
+    settings: Settings, wrong: dict[str, str], state: str
+) -> None:
+    url = make_url(settings.async_database_url).set(**wrong).render_as_string(hide_password=False)
+    refused = settings.model_copy(update={"database_url": SecretStr(url), "admin_token": SecretStr(ADMIN_TOKEN)})
+    engine = create_engine(refused)
+    app = create_app(refused, create_sessions(engine))
+    readiness = await get(app, "/readyz")
+    assert readiness.status_code == 503
+    assert readiness.json()["missing"] == ["database"]
+    assert readiness.json()["database"] == f"refuses us with SQLSTATE {state}"
+    jobs = await get(app, "/v1/jobs", {"Authorization": f"Bearer {ADMIN_TOKEN}"})
+    assert (jobs.status_code, jobs.json()["type"]) == (503, "unavailable")
+    assert jobs.headers["retry-after"]
+    await engine.dispose()
+
+
+async def test_requests_before_the_migrations_are_told_to_come_back(
+    settings: Settings, empty_database_url: str
+) -> None:
+    engine = create_engine(settings.model_copy(update={"database_url": SecretStr(empty_database_url)}))
+    app = create_app(settings.model_copy(update={"admin_token": SecretStr(ADMIN_TOKEN)}), create_sessions(engine))
+    answer = await get(app, "/v1/jobs", {"Authorization": f"Bearer {ADMIN_TOKEN}"})
+    assert (answer.status_code, answer.json()["type"]) == (503, "unavailable")
+    await engine.dispose()
+
+
+async def test_what_a_statement_carries_stays_out_of_the_text_of_its_error(engine: AsyncEngine) -> None:
+    with pytest.raises(DBAPIError) as caught:
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT CAST(:secret AS text), 1 / 0"), {"secret": "tok-123"})
+    assert "tok-123" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
