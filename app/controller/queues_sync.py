@@ -1,11 +1,12 @@
 """Carry queues from their rows to Volcano, and what is seen of them back to the rows. Nothing is ever deleted."""
 
 import asyncio
+import random
 import time
 from collections import Counter
 from typing import Any
 
-from app.cluster.errors import ClusterError, Rejected
+from app.cluster.errors import ClusterError, ClusterThrottled, Rejected, Unauthorized
 from app.cluster.observed import ObservedQueue
 from app.cluster.volcano import Volcano
 from app.controller import queue_facts
@@ -43,6 +44,8 @@ class QueuesSync:
         self._changed = asyncio.Event()
         self._written: dict[str, tuple[Any, float]] = {}
         self._refused: dict[str, tuple[int, float, float]] = {}
+        self._quiet_until = 0.0
+        self._troubles = 0
 
     def wake(self) -> None:
         """A queue, its row, or what runs in it changed."""
@@ -55,7 +58,7 @@ class QueuesSync:
             try:
                 await self._sync()
             except Exception as error:
-                if not (is_away(error) or isinstance(error, ClusterError)):
+                if not is_away(error):
                     raise
                 RECONCILE_ERRORS.labels("queues").inc()
             await asyncio.sleep(min(WRITE_SECONDS, self._poll_seconds))
@@ -65,11 +68,29 @@ class QueuesSync:
         async with self._sessions() as session:
             rows = await observed.read_queues(session)
         await self._write_observed(rows)
-        for row in rows:
-            await self._carry(row, self._view.queues.get(row.name))
+        if time.monotonic() < self._quiet_until:
+            return
+        try:
+            for row in rows:
+                await self._carry(row, self._view.queues.get(row.name))
+        except ClusterError as error:
+            self._be_quiet(error)
+        else:
+            self._troubles = 0
+
+    def _be_quiet(self, error: ClusterError) -> None:
+        """Leave a server alone that is away or wants it so: for as long as it says, else ever longer."""
+        self._troubles += 1
+        step = min(_FIRST_RETRY_SECONDS * 2 ** min(self._troubles - 1, 10), _LONGEST_RETRY_SECONDS)
+        pause = max(step * random.uniform(0.5, 1.0), error.retry_after_seconds or 0.0)
+        self._quiet_until = time.monotonic() + pause
 
     async def _carry(self, row: QueueRow, seen: ObservedQueue | None) -> None:
-        """Create or change one Queue; a refusal is told to the operator and tried again ever more rarely."""
+        """Create or change one Queue; a refusal is told to the operator and tried again ever more rarely.
+
+        Raises:
+            ClusterError: the server is away, busy or does not know us, so that no other queue need be tried.
+        """
         patch = None if seen is None else queue_facts.patch(row, seen)
         if seen is not None and patch is None:
             await self._write_problem(row, None)
@@ -89,6 +110,8 @@ class QueuesSync:
         except ClusterError as error:
             RECONCILE_ERRORS.labels("queues").inc()
             _log.debug("queue_not_carried", queue=row.name, error=type(error).__name__)
+            if error.status is None or isinstance(error, ClusterThrottled | Unauthorized):
+                raise
             return
         self._refused.pop(row.name, None)
         await self._write_problem(row, None)

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from app.cluster.kinds import JOB, POD, QUEUE
+from app.cluster.kinds import JOB, POD
 from app.cluster.volcano import JobReference
 from app.simulator.faults import Fault
 from app.telemetry import REGISTRY
@@ -263,27 +263,3 @@ async def test_a_failed_command_leaves_cancelling_with_the_clusters_words(world:
 async def _with_message(world: Any, job_id: Any) -> Any:
     row = await world.row(job_id)
     return row if row.message else None
-
-
-async def test_a_queue_that_volcano_refuses_has_its_words_as_its_problem(world: Any) -> None:
-    fault = Fault(effect="answer", method="POST", plural="queues", status=400, reason="BadRequest", message="not so")
-    world.cluster.faults.add(fault)
-    await world.make_team()
-    world.start()
-
-    async def problem() -> Any:
-        async with world.sessions() as session:
-            return (await session.execute(text("SELECT problem FROM queues"))).scalar_one()
-
-    assert await world.until(problem) == "not so"
-    assert await world.until(lambda: _is_open(world))
-    await world.until(lambda: _is(problem, None))
-
-
-async def _is(read: Any, wanted: Any) -> bool:
-    return await read() == wanted
-
-
-async def _is_open(world: Any) -> bool:
-    names = [queue["metadata"]["name"] for queue in (await world.volcano.list_page(QUEUE)).items]
-    return "q-nlp" in names and (await world.volcano.get_queue("q-nlp")).get("status", {}).get("state") == "Open"
