@@ -3,8 +3,13 @@
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+_SCHEMES = frozenset({"postgres", "postgresql", "postgresql+asyncpg"})
 
 
 class Settings(BaseSettings):
@@ -83,6 +88,17 @@ class Settings(BaseSettings):
         ),
     )
     default_priority: str = Field(default="normal", description="Priority of a job that names none.")
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_an_address_of_postgres(cls, given: SecretStr) -> SecretStr:
+        try:
+            scheme = make_url(given.get_secret_value()).drivername
+        except ArgumentError:
+            scheme = ""
+        if scheme not in _SCHEMES:
+            raise PydanticCustomError("database-url", "it has the form postgresql://user:password@host:port/database")
+        return given
 
     @model_validator(mode="after")
     def _default_priority_exists(self) -> Self:

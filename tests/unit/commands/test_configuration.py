@@ -13,6 +13,16 @@ def test_a_wrong_setting_is_named_and_its_value_is_not_shown(monkeypatch: pytest
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url", ["", "hunter2", "mysql://pumice:hunter2@db/pumice", "postgresql+psycopg://:hunter2@db/pumice"]
+)
+def test_only_an_address_of_postgres_will_do(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("PUMICE_DATABASE_URL", url)
+    with pytest.raises(CommandFailed, match=r"PUMICE_DATABASE_URL: it has the form postgresql://") as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)
+
+
 def test_the_command_line_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUMICE_PORT", "1234")
     assert load_settings(port=99).port == 99
