@@ -43,16 +43,23 @@ class Pacer:
         """How long no call may begin."""
         return max(0.0, self._paused_until - self._clock())
 
-    async def enter(self) -> None:
-        """Wait until a call may begin; `leave` must follow."""
+    async def enter(self, patience_seconds: float) -> bool:
+        """Wait until a call may begin; `leave` must follow.
+
+        Returns:
+            False, and nothing follows, when the server is to be left alone for longer than `patience_seconds`.
+        """
         while True:
-            if self.pause_seconds > 0:
-                await asyncio.sleep(self.pause_seconds)
+            pause = self.pause_seconds
+            if pause > patience_seconds:
+                return False
+            if pause > 0:
+                await asyncio.sleep(pause)
                 continue
             async with self._freed:
                 if self._in_flight < self.limit:
                     self._in_flight += 1
-                    return
+                    return True
                 await self._freed.wait()
 
     async def leave(self) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from app.controller.leader import Lease, fenced
 from app.controller.pacing import Pacer
-from app.controller.sending import Sender, Sent
+from app.controller.sending import Sender, Sent, given_back
 from app.controller.together import run_together, wait_for_event
 from app.db import Sessions, is_away
 from app.failpoints import SUBMIT_CLAIMED, SUBMIT_RECORDED, failpoint
@@ -21,6 +21,7 @@ from app.telemetry import RECONCILE_ERRORS, get_logger
 
 _AWAY_PAUSE_SECONDS = 1.0
 _LEAST_DELAY_SECONDS = 0.05
+_PATIENCE_SECONDS = 1.0
 _CLAIMS_A_CALL = 8
 _SPARE_CLAIMS_A_CALL = 4
 _MOST_RECORDED = 200
@@ -91,7 +92,7 @@ class Submitter:
             if self._claims.qsize() >= self._spare:
                 self._hungry.clear()
                 await self._hungry.wait()
-            wanted = self._concurrency * _CLAIMS_A_CALL
+            wanted = self._pacer.limit * _CLAIMS_A_CALL
             try:
                 claims, due_in = await self._claim(wanted)
             except Exception as error:
@@ -122,12 +123,16 @@ class Submitter:
             claim, use_until = await self._claims.get()
             if self._claims.qsize() < self._spare:
                 self._hungry.set()
-            await self._pacer.enter()
-            try:
-                sent = await self._sender.send(claim, use_until)
-            finally:
-                await self._pacer.leave()
-            self._sent.put_nowait(sent)
+            self._sent.put_nowait(await self._send(claim, use_until))
+
+    async def _send(self, claim: Claim, use_until: float) -> Sent:
+        """Send a claim in its turn; give it back while the server is away, so that its job is held and not locked."""
+        if not await self._pacer.enter(_PATIENCE_SECONDS):
+            return given_back(claim, self._pacer.pause_seconds)
+        try:
+            return await self._sender.send(claim, use_until)
+        finally:
+            await self._pacer.leave()
 
     async def _record_for_ever(self) -> None:
         while True:

@@ -129,6 +129,27 @@ async def test_while_the_cluster_is_away_jobs_are_held_and_nothing_is_lost(world
     assert len(world.created) == 2
 
 
+async def test_jobs_that_were_claimed_when_the_cluster_went_away_are_held_again(world: Any) -> None:
+    await world.make_team()
+    # a claim that is merely kept would be locked for a minute and a half
+    world.start(lease_seconds=120.0, submit_concurrency=2)
+    await world.until_state(await world.submit("first", gpus=0), "succeeded")
+    await world.cluster.faults.away()
+    jobs = [await world.submit(f"job-{index}", gpus=0) for index in range(12)]
+
+    async def all_held() -> bool:
+        rows = [await world.row(job_id) for job_id in jobs]
+        return all(row.state == "held" and row.attempted_at and row.lock_token is None for row in rows)
+
+    await world.until(all_held, 20)
+    await world.cancel(jobs[0])
+    assert (await world.row(jobs[0])).state == "cancelled"
+    await world.cluster.faults.back()
+    for job_id in jobs[1:]:
+        await world.until_state(job_id, "succeeded")
+    assert len(world.created) == 12
+
+
 async def _put_back(world: Any, job_id: Any) -> Any:
     row = await world.row(job_id)
     return row if row.attempted_at is not None and row.state == "held" else None

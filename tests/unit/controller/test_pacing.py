@@ -4,6 +4,8 @@ import pytest
 
 from app.controller.pacing import SLOW_SECONDS, Pacer
 
+FOR_EVER = float("inf")
+
 
 class Clock:
     def __init__(self) -> None:
@@ -61,10 +63,24 @@ def test_without_a_word_pauses_double_and_calls_that_fail_together_count_once() 
 
 async def test_no_more_calls_than_the_limit_are_in_flight() -> None:
     pacer = Pacer(2)
-    await pacer.enter()
-    await pacer.enter()
-    third = asyncio.create_task(pacer.enter())
+    await pacer.enter(FOR_EVER)
+    await pacer.enter(FOR_EVER)
+    third = asyncio.create_task(pacer.enter(FOR_EVER))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(third), 0.02)
     await pacer.leave()
     await asyncio.wait_for(third, 10)
+
+
+async def test_who_has_no_patience_does_not_wait_for_a_server_that_is_away() -> None:
+    clock = Clock()
+    pacer = Pacer(1, clock=clock, jitter=lambda: 1.0)
+    assert await pacer.enter(1.0)
+    second = asyncio.create_task(pacer.enter(1.0))
+    for _ in range(3):
+        clock.now += 10
+        pacer.went_badly()
+    await pacer.leave()
+    assert not await asyncio.wait_for(second, 10)
+    clock.now += 10
+    assert await pacer.enter(1.0)
