@@ -7,6 +7,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from app.auth.models import TokenRow
 from app.auth.principal import Role
+from app.moments import Moment
 from app.schema_base import RequestBody, ResponseBody
 
 
@@ -27,7 +28,7 @@ class TokenCreate(RequestBody):
     subject: Label = Field(description="Who acts with it; jobs show it as `submitted_by`")
     team: str | None = Field(default=None, max_length=63)
     role: Role
-    expires_at: AwareDatetime | None = Field(default=None, description="RFC 3339 with a zone; null never expires")
+    expires_at: Moment | None = Field(default=None, description="RFC 3339 with a zone; null never expires")
 
     @model_validator(mode="after")
     def _team_goes_with_role(self) -> Self:

@@ -3,12 +3,12 @@
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import AwareDatetime
 
 from app.auth.access import Caller
 from app.errors import Invalid, ValidationError
 from app.jobs.states import JobState
 from app.jobs.store import JobFilter
+from app.moments import Moment
 
 
 async def wanted_jobs(
@@ -20,8 +20,8 @@ async def wanted_jobs(
     name: str | None = None,
     label: Annotated[list[str] | None, Query(description="`key=value`; all of these")] = None,
     submitted_by: str | None = None,
-    created_after: Annotated[AwareDatetime | None, Query(description="At or after this time, with its zone")] = None,
-    created_before: Annotated[AwareDatetime | None, Query(description="Before this time, with its zone")] = None,
+    created_after: Annotated[Moment | None, Query(description="At or after this time, with its zone")] = None,
+    created_before: Annotated[Moment | None, Query(description="Before this time, with its zone")] = None,
 ) -> JobFilter:
     """What a caller wants to see, within what the caller may see."""
     return JobFilter(

@@ -135,6 +135,13 @@ async def test_a_token_ends_at_its_expiry_also_when_it_is_remembered(api: Any, m
         assert asked_at < moment or statuses[-1] == 401
 
 
+async def test_an_expiry_is_answered_in_utc_in_whatever_zone_it_came(api: Any) -> None:
+    await api.make_team("nlp")
+    made = await api.make_token("nlp", "viewer", expires_at="2999-01-01T05:30:00+05:30")
+    assert made["expires_at"] == "2999-01-01T00:00:00Z"
+    assert (await api.admin.get("/v1/tokens")).json()["items"][0]["expires_at"] == made["expires_at"]
+
+
 @pytest.mark.parametrize(
     ("change", "pointer"),
     [
@@ -147,6 +154,7 @@ async def test_a_token_ends_at_its_expiry_also_when_it_is_remembered(api: Any, m
         ({"subject": 7}, "/subject"),
         ({"expires_at": "2026-01-01T00:00:00"}, "/expires_at"),
         ({"expires_at": "2020-01-01T00:00:00Z"}, "/expires_at"),
+        ({"expires_at": 4102444800}, "/expires_at"),
         ({"token_hash": "x"}, "/token_hash"),
         ({"id": str(uuid4())}, "/id"),
     ],

@@ -68,6 +68,15 @@ async def test_filters_by_time_in_any_zone(nlp: Any, three: Any, hours: float) -
     assert "b" in [job["name"] for job in await nlp.listed(created_before=later.isoformat())]
 
 
+async def test_a_plus_that_was_not_escaped_is_still_one(nlp: Any, three: Any) -> None:
+    for path, names in (
+        ("created_after=2000-01-01T05:30:00+05:30", ["c", "b", "a"]),
+        ("created_before=2000-01-01T05:30:00+05:30", []),
+    ):
+        answer = await nlp.client.get(f"/v1/jobs?{path}")
+        assert [job["name"] for job in answer.json()["items"]] == names
+
+
 @pytest.mark.parametrize("year", ["0001", "1969", "9999"])
 async def test_times_far_away_are_no_error(nlp: Any, three: Any, year: str) -> None:
     moment = f"{year}-01-01T00:00:00Z"
@@ -90,6 +99,7 @@ async def test_times_far_away_are_no_error(nlp: Any, three: Any, year: str) -> N
             "label=a=1&label=a=2",
         ),
         *("created_after=2030-01-01T00:00:00", "created_before=yesterday", "name=%00"),
+        *("created_after=20260101", "created_after=0", "limit=1&limit=2", "team=nlp&team=vision", "name=a&name=b"),
     ],
 )
 async def test_refuses_parameters_by_their_name(nlp: Any, query: str) -> None:
