@@ -54,3 +54,11 @@ async def test_refuses_keys(nlp: Any, body: Any, key: str) -> None:
 
 async def test_takes_the_longest_key(nlp: Any, body: Any) -> None:
     await nlp.accepted(body(), Idempotency_Key="!" + "~" * 254)
+
+
+async def test_refuses_two_keys_at_once(nlp: Any, body: Any) -> None:
+    headers = [("Idempotency-Key", "k1"), ("Idempotency-Key", "k2")]
+    answer = await nlp.client.post("/v1/teams/nlp/jobs", json=body(), headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (422, "validation-error")
+    assert answer.json()["errors"][0]["pointer"] == "/header/idempotency-key"
+    assert await nlp.names() == []
