@@ -129,7 +129,8 @@ def from_status(
         status=code,
         reason=reason,
         retry_after_seconds=_retry_after(status, headers),
-        outcome_unknown=True,
+        # admission comes before anything is stored, so a webhook that was not reached leaves no doubt
+        outcome_unknown=_WEBHOOK_CALL.search(message) is None,
     )
 
 

@@ -68,7 +68,7 @@ def test_a_webhook_that_cannot_be_called_is_trouble_of_the_server_and_its_addres
     )
     error = errors.from_status(500, status(500, "InternalError", message))
     assert type(error) is errors.ClusterUnavailable
-    assert error.outcome_unknown
+    assert not error.outcome_unknown
     assert error.message == "The cluster could not call the admission webhook mutatejob.volcano.sh."
 
 
