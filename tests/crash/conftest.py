@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.auth.principal import Principal, Role
 from app.cluster.client import ClusterClient, ClusterSettings, open_client
-from app.cluster.errors import ClusterError, NotFound
-from app.cluster.kinds import JOB
+from app.cluster.errors import NotFound
 from app.cluster.volcano import Volcano
 from app.controller.run import run_controller
 from app.db import Sessions, is_away
@@ -27,6 +25,8 @@ from app.queues import service as queue_service
 from app.queues.schemas import QueueCreate
 from app.settings import Settings
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
+from app.simulator.history import Change
+from app.simulator.kinds import JOB, Kind
 from app.teams import service as team_service
 from app.teams.schemas import QuotaPut, TeamCreate
 
@@ -158,28 +158,16 @@ async def _unless_away(condition: Callable[[], Awaitable[Any]]) -> Any:
         return None
 
 
-@asynccontextmanager
-async def _creations(client: ClusterClient) -> AsyncIterator[list[str]]:
-    """The uids of all Volcano Jobs that are ever created, as a watch sees them."""
+def _creations(cluster: SimulatedCluster) -> list[str]:
+    """The uids of all Volcano Jobs that are ever created, whatever becomes of the watches meanwhile."""
     seen: list[str] = []
 
-    async def follow() -> None:
-        volcano = Volcano(client)
-        version = (await volcano.list_page(JOB)).resource_version
-        while True:
-            try:
-                async with volcano.open_watch(JOB, version, timeout_seconds=60, sock_read_seconds=60) as events:
-                    async for event in events:
-                        version = event.object["metadata"]["resourceVersion"]
-                        if event.type == "ADDED":
-                            seen.append(event.object["metadata"]["uid"])
-            except ClusterError:
-                await asyncio.sleep(0.05)
+    def note(kind: Kind, change: Change) -> None:
+        if kind is JOB and change.type == "ADDED":
+            seen.append(change.record.object["metadata"]["uid"])
 
-    task = asyncio.create_task(follow())
-    yield seen
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    cluster._registry.store.listen(note)
+    return seen
 
 
 @pytest.fixture
@@ -197,6 +185,6 @@ async def world(database_url: str, sessions: Sessions, engine: AsyncEngine) -> A
     simulated = SimulatorSettings(speed=10.0, schedule_period_seconds=0.2)
     async with SimulatedCluster(simulated) as cluster, open_client(ClusterSettings(url=cluster.url)) as client:
         world = World(settings, sessions, engine, client, cluster)
-        async with _creations(client) as world.created:
-            yield world
-            await world.stop()
+        world.created = _creations(cluster)
+        yield world
+        await world.stop()
