@@ -39,7 +39,7 @@ class Facts:
         queue_state: as Volcano last said; None before it said anything.
         used: what the team's charged jobs add up to.
         replayed_id: the job that has this idempotency key, and `replayed_hash` its request.
-        live_id: the job of this name that has not ended.
+        live_id: the job of this name that has not ended, and `live_desired` what its owner wants of it.
         used_names: those of the candidate names that some job of the namespace has or had.
     """
 
@@ -53,6 +53,7 @@ class Facts:
     replayed_id: UUID | None
     replayed_hash: bytes | None
     live_id: UUID | None
+    live_desired: str | None
     used_names: frozenset[str]
 
 
@@ -83,6 +84,7 @@ def _facts_statement() -> Select[Any]:
             keyed.c.id.label("replayed_id"),
             keyed.c.request_hash.label("replayed_hash"),
             live.c.id.label("live_id"),
+            live.c.desired.label("live_desired"),
             names.scalar_subquery().label("used_names"),
         )
         .select_from(teams)
@@ -120,6 +122,7 @@ async def read_facts(
         replayed_id=row["replayed_id"],
         replayed_hash=row["replayed_hash"],
         live_id=row["live_id"],
+        live_desired=row["live_desired"],
         used_names=frozenset(row["used_names"] or ()),
     )
 

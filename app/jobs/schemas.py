@@ -22,6 +22,7 @@ from app.jobs.fields import (
     SecretKey,
     Text,
 )
+from app.names import DnsSubdomain
 from app.schema_base import RequestBody
 
 DEFAULT_GPU_RESOURCE = "nvidia.com/gpu"
@@ -115,7 +116,9 @@ class JobCreate(Body):
     """A job as a pipeline submits it. Only `name` and `tasks[].{replicas, image, resources}` are needed."""
 
     name: Name = Field(description="Unique among the team's jobs that have not ended")
-    queue: Name | None = Field(default=None, description="A queue granted to the team; its default one when left out")
+    queue: DnsSubdomain | None = Field(
+        default=None, description="A queue granted to the team; its default one when left out"
+    )
     priority: Text | None = Field(default=None, description="One of the operator's priorities, such as high")
     labels: dict[Text, Text] = Field(default={}, description="Kubernetes labels of the Job and its pods")
     annotations: dict[Text, Text] = Field(

@@ -42,6 +42,20 @@ async def test_a_job_in_the_cluster_is_cancelling(nlp: Any, body: Any, sessions:
     assert await nlp.used() == 1  # until the last pod is gone
 
 
+async def test_the_name_of_a_job_that_is_being_cancelled_is_soon_free(nlp: Any, body: Any, sessions: Sessions) -> None:
+    job = await nlp.accepted(body())
+    await put(sessions, job["id"], state=JobState.RUNNING, k8s_uid="uid-1")
+    live = await nlp.submit(body())
+    assert "Retry-After" not in live.headers
+    await nlp.cancel(job["id"])
+    answer = await nlp.submit(body())
+    assert (answer.status_code, answer.json()["type"]) == (409, "name-in-use")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert (
+        answer.json()["detail"] == f"The job {job['id']} of this name is being cancelled; try again when it has ended."
+    )
+
+
 async def test_the_work_list_waits_for_a_create_call_under_way(nlp: Any, body: Any, sessions: Sessions) -> None:
     free, locked = await nlp.accepted(body(name="free")), await nlp.accepted(body(name="locked"))
     await put(sessions, free["id"], state=JobState.SUBMITTING)

@@ -166,11 +166,17 @@ class TestQueues:
         answer = await api.admin.post("/v1/teams/both/jobs", json=body(queue="two"))
         assert answer.json()["queue"] == "two"
 
+    async def test_a_queue_with_dots_in_its_name_can_be_named(self, api: Any, body: Any) -> None:
+        await api.make_queue("team.batch")
+        await api.make_team("dotted", queues=["team.batch"])
+        answer = await api.admin.post("/v1/teams/dotted/jobs", json=body(queue="team.batch"))
+        assert (answer.status_code, answer.json()["queue"]) == (201, "team.batch")
+
     @pytest.mark.parametrize("state", ["Closed", "Closing"])
     async def test_a_closed_queue_takes_no_jobs(self, nlp: Any, body: Any, sessions: Sessions, state: str) -> None:
         await _observe(sessions, state)
         problem = await nlp.refused(body(), 409, "queue-not-open")
-        assert state in problem["detail"]
+        assert problem["detail"] == f"The queue q-nlp is {state} and takes no jobs."
 
     @pytest.mark.parametrize("state", ["Open", "", "Unknown"])
     async def test_a_queue_that_is_not_ready_yet_holds_jobs(
