@@ -8,7 +8,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import BodyTooLarge, Invalid, InvalidJson, ValidationError
-from app.validation import pointer
+from app.validation import invalid
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -108,14 +108,14 @@ _READER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite,
 
 def _unstorable(document: Any, path: tuple[str | int, ...]) -> Iterator[Invalid]:
     if isinstance(document, str) and not _is_storable(document):
-        yield Invalid(pointer(path), "The text holds a NUL or half of a surrogate pair.", "unstorable-character")
+        yield invalid(path, "The text holds a NUL or half of a surrogate pair", "unstorable-character")
     elif isinstance(document, list):
         for index, item in enumerate(document):
             yield from _unstorable(item, (*path, index))
     elif isinstance(document, dict):
         for name, item in document.items():
             if not _is_storable(name):
-                yield Invalid(pointer(path), "A name holds a NUL or half of a surrogate pair.", "unstorable-character")
+                yield invalid(path, "A name holds a NUL or half of a surrogate pair", "unstorable-character")
             else:
                 yield from _unstorable(item, (*path, name))
 

@@ -14,9 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.auth.access import PRINCIPAL
 from app.auth.service import Authenticator
 from app.db import is_away, new_id
-from app.errors import AppError, InternalError, Invalid, Unauthenticated, Unavailable, ValidationError
+from app.errors import AppError, InternalError, Unauthenticated, Unavailable, ValidationError
 from app.problems import render
 from app.telemetry import get_logger
+from app.validation import invalid
 
 log = get_logger("app.access")
 
@@ -85,7 +86,7 @@ class AuthenticationMiddleware:
         if scope["type"] == "http" and _is_protected(scope):
             scope[PRINCIPAL] = await self._authenticator.authenticate(_bearer_token(scope))
         if scope["type"] == "http" and "\x00" in scope["path"]:
-            raise ValidationError([Invalid("/path", "/path: A path holds no NUL.", "unstorable-character")])
+            raise ValidationError([invalid(("path",), "A path holds no NUL", "unstorable-character")])
         await self.app(scope, receive, send)
 
 

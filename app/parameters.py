@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from app.errors import Invalid, ValidationError
-from app.validation import pointer
+from app.validation import invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +66,20 @@ class OnlyKnownParameters:
 def _faults_in_query(request: Request, known: Declared) -> Iterator[Invalid]:
     seen: set[str] = set()
     for name, value in request.query_params.multi_items():
-        where = pointer(("query", name))
+        where = ("query", name)
         if name not in known.query:
-            yield Invalid(where, f"{where}: This route has no such parameter.", "unknown-parameter")
+            yield invalid(where, "This route has no such parameter", "unknown-parameter")
         elif name in seen and name not in known.repeated:
-            yield Invalid(where, f"{where}: This parameter stands twice, and can be given once.", "duplicate")
+            yield invalid(where, "This parameter stands twice, and can be given once", "duplicate")
         elif "\x00" in value:
-            yield Invalid(where, f"{where}: The text holds a NUL.", "unstorable-character")
+            yield invalid(where, "The text holds a NUL", "unstorable-character")
         seen.add(name)
 
 
 def _faults_in_headers(request: Request, known: Declared) -> Iterator[Invalid]:
     for name in known.headers:
         if len(request.headers.getlist(name)) > 1:
-            where = pointer(("header", name))
-            yield Invalid(where, f"{where}: This header stands twice, and can be given once.", "duplicate")
+            yield invalid(("header", name), "This header stands twice, and can be given once", "duplicate")
 
 
 def declared(dependant: Dependant) -> Declared:

@@ -8,13 +8,34 @@ from app.errors import Invalid
 
 _LONGEST_PART = 100
 
-_OWN_WORDS = {
-    # pydantic's words for these quote a part of the value
-    "uuid_parsing": "Input should be a UUID",
-    "url_parsing": "Input should be an address",
-    "extra_forbidden": "There is no such field",
+_WORDS = {
     "missing": "This is required",
+    "extra_forbidden": "There is no such field",
+    "model_attributes_type": "This has to be a JSON object",
+    "model_type": "This has to be a JSON object",
+    "dict_type": "This has to be a JSON object",
+    "list_type": "This has to be a JSON array",
+    "string_type": "This has to be a text",
+    "int_type": "This has to be a whole number",
+    "int_parsing": "This has to be a whole number",
+    "int_from_float": "This has to be a whole number",
+    "int_parsing_size": "This has to be a whole number, and a smaller one",
+    "bool_type": "This has to be true or false",
+    "uuid_parsing": "This has to be a UUID",
+    "enum": "This has to be one of {expected}",
+    "literal_error": "This has to be one of {expected}",
+    "greater_than_equal": "The number has to be at least {ge}",
+    "less_than_equal": "The number has to be at most {le}",
+    "too_short": "The least number of items is {min_length}, here are {actual_length}",
+    "too_long": "The greatest number of items is {max_length}, here are {actual_length}",
+    "string_too_short": "The least number of characters is {min_length}",
+    "string_too_long": "The greatest number of characters is {max_length}",
+    "string_pattern_mismatch": "The text has to match {pattern}",
 }
+"""Our words for pydantic's kinds of errors: JSON's terms and not Python's, and never a part of the value."""
+
+NULL_HAS_NO_MEANING = "Leave it out to keep it; null has no meaning here"
+"""Words for a null in a patch, at a field that cannot be null."""
 
 _INTERNAL = re.compile(r"\[key\]|function-\w+\[.*")
 """Parts of pydantic's locations that name its own steps and no part of the document."""
@@ -38,9 +59,18 @@ def pointer_of(location: Iterable[str | int]) -> str:
 def fault_of(error: Mapping[str, Any]) -> Invalid:
     """One of pydantic's errors, without the value that it is about."""
     kind = str(error["type"])
-    words = _OWN_WORDS.get(kind) or str(error["msg"]).removeprefix("Value error, ")
-    where = pointer_of(error["loc"])
-    return Invalid(where, f"{where or 'The body'}: {words.rstrip('.')}.", kind.replace("_", "-"))
+    known = _WORDS.get(kind)
+    words = known.format(**error.get("ctx", {})) if known else str(error["msg"]).removeprefix("Value error, ")
+    return _told(pointer_of(error["loc"]), words, kind.replace("_", "-"))
+
+
+def invalid(place: Iterable[str | int], words: str, code: str) -> Invalid:
+    """A fault at a place; `words` are a sentence without its full stop, and never repeat what was sent."""
+    return _told(pointer(place), words, code)
+
+
+def _told(where: str, words: str, code: str) -> Invalid:
+    return Invalid(where, f"{where or 'The body'}: {words.rstrip('.')}.", code)
 
 
 def _escaped(part: str) -> str:

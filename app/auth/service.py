@@ -14,8 +14,9 @@ from app.auth.principal import Principal, Role
 from app.auth.schemas import TokenCreate
 from app.auth.tokens import digest, has_form, new_token
 from app.db import Sessions, away_as_unavailable, new_id, now
-from app.errors import Forbidden, Invalid, NotFound, Unauthenticated, ValidationError
+from app.errors import Forbidden, NotFound, Unauthenticated, ValidationError
 from app.settings import Settings
+from app.validation import invalid
 
 CACHE_SECONDS = 3.0
 CACHE_SIZE = 4096
@@ -104,9 +105,9 @@ async def create_token(session: AsyncSession, caller: Principal, wanted: TokenCr
         raise Forbidden("Only an admin can make a token of the role admin.")
     moment = now()
     if wanted.expires_at is not None and wanted.expires_at <= moment:
-        raise ValidationError([Invalid("/expires_at", "The expiry must be in the future.", "in-the-past")])
+        raise ValidationError([invalid(("expires_at",), "The expiry must be in the future", "in-the-past")])
     if wanted.team is not None and not await store.team_exists(session, wanted.team):
-        raise ValidationError([Invalid("/team", "There is no such team.", "unknown-team")])
+        raise ValidationError([invalid(("team",), "There is no such team", "unknown-team")])
     token = new_token()
     row = TokenRow(
         id=new_id(),

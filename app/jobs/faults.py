@@ -1,18 +1,12 @@
-"""How faults of a job are told: where, what, and a code for programs."""
+"""Faults in the maps of a job's body. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 
 from app.errors import Invalid
-from app.validation import pointer
+from app.validation import invalid
 
 Place = tuple[str | int, ...]
 """The way from the body to a member."""
-
-
-def invalid(place: Place, words: str, code: str) -> Invalid:
-    """A fault at a place; `words` are a sentence without its full stop, and never repeat what was sent."""
-    where = pointer(place)
-    return Invalid(where, f"{where or 'The body'}: {words}.", code)
 
 
 def in_members(

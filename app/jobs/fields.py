@@ -128,6 +128,7 @@ def _range(least: int, most: int) -> dict[str, Any]:
 _NAME_SCHEMA: dict[str, Any] = {"pattern": NAME_PATTERN, "minLength": 1, "maxLength": NAME_LENGTH}
 
 Text = Annotated[str, AfterValidator(_text)]
+Reason = Annotated[str, Field(max_length=1000), AfterValidator(_text)]
 Name = Annotated[str, AfterValidator(_name), Field(json_schema_extra=_NAME_SCHEMA)]
 ObjectName = Annotated[str, AfterValidator(_object_name), Field(json_schema_extra={"minLength": 1, "maxLength": 253})]
 SecretKey = Annotated[

@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import Depends, Query
 
 from app.auth.access import Caller
-from app.errors import Invalid, ValidationError
+from app.errors import ValidationError
 from app.jobs.states import JobState
 from app.jobs.store import JobFilter
 from app.moments import Moment
+from app.validation import invalid
 
 
 async def wanted_jobs(
@@ -42,7 +43,7 @@ def _labels(texts: list[str]) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals or not key or labels.get(key, value) != value:
             words = "A label filter is key=value, and each key stands once"
-            raise ValidationError([Invalid("/query/label", f"/query/label: {words}.", "label-filter")])
+            raise ValidationError([invalid(("query", "label"), words, "label-filter")])
         labels[key] = value
     return labels
 

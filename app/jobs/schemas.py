@@ -17,6 +17,7 @@ from app.jobs.fields import (
     Name,
     ObjectName,
     Quantity,
+    Reason,
     Replicas,
     Retries,
     SecretKey,
@@ -136,4 +137,4 @@ class JobCreate(Body):
 class CancelRequest(Body):
     """Why a job is cancelled."""
 
-    reason: Annotated[Text, Field(max_length=1000)] | None = None
+    reason: Reason | None = None

@@ -5,8 +5,9 @@ from posixpath import normpath
 
 from app.errors import Invalid
 from app.jobs import syntax
-from app.jobs.faults import Place, in_members, invalid
+from app.jobs.faults import Place, in_members
 from app.jobs.schemas import Task
+from app.validation import invalid
 
 NOT_WHOLE = "gpu-not-whole"
 

@@ -6,11 +6,12 @@ from app.errors import AppError, GpuNotWhole, Invalid, ValidationError
 from app.jobs import charges, gang, syntax
 from app.jobs.annotations import MAXIMUM_BYTES as MAXIMUM_ANNOTATIONS_BYTES
 from app.jobs.annotations import members_size
-from app.jobs.faults import in_members, invalid
+from app.jobs.faults import in_members
 from app.jobs.fields import MAXIMUM_REPLICAS
 from app.jobs.schemas import JobCreate
 from app.jobs.task_validation import NOT_WHOLE, task_faults
 from app.quantity import MAXIMUM
+from app.validation import invalid
 
 MAXIMUM_POD_NAME = 63
 """Volcano's own check and host names end there, though a pod's name may have 253 characters."""

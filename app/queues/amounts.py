@@ -6,7 +6,7 @@ from decimal import Decimal
 from app import quantity
 from app.errors import Invalid
 from app.names import fault_in_extended_resource
-from app.validation import pointer
+from app.validation import invalid
 
 _PLAIN = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 _HUGE_PAGES = "hugepages-"
@@ -18,16 +18,16 @@ def read(field: str, given: Mapping[str, str | int], faults: list[Invalid]) -> d
     """The amounts of one field; what is wrong with it is added to `faults`."""
     amounts: dict[str, Decimal] = {}
     for resource, amount in given.items():
-        where = pointer((field, resource))
+        where = (field, resource)
         fault = _fault_in_resource(resource)
         if fault is not None:
-            faults.append(Invalid(where, f"{where}: {fault}.", "resource-name"))
+            faults.append(invalid(where, fault, "resource-name"))
             continue
         try:
             amounts[resource] = _amount(resource, amount)
         except quantity.QuantityError:  # its text may quote what was sent
             kind = "a whole number of zero or more" if _is_counted(resource) else "a quantity such as 4, 500m or 16Gi"
-            faults.append(Invalid(where, f"{where}: The amount must be {kind}.", "quantity"))
+            faults.append(invalid(where, f"The amount must be {kind}", "quantity"))
     return amounts
 
 
@@ -42,19 +42,19 @@ def faults_between(capability: Amounts, deserved: Amounts, guarantee: Amounts) -
     A guaranteed resource must be deserved too; a capability that is not set is no limit (Volcano v1.14 and later).
     """
     for resource, amount in guarantee.items():
-        where = pointer(("guarantee", resource))
+        where = ("guarantee", resource)
         if resource not in deserved:
-            yield Invalid(where, f"{where}: A guaranteed resource needs an entry in deserved too.", "above-deserved")
+            yield invalid(where, "A guaranteed resource needs an entry in deserved too", "above-deserved")
         elif amount > deserved[resource]:
             yield _above(where, "guarantee", amount, "deserved", deserved[resource])
     for resource, amount in deserved.items():
         if resource in capability and amount > capability[resource]:
-            yield _above(pointer(("deserved", resource)), "deserved", amount, "capability", capability[resource])
+            yield _above(("deserved", resource), "deserved", amount, "capability", capability[resource])
 
 
-def _above(where: str, lower: str, amount: Decimal, upper: str, bound: Decimal) -> Invalid:
+def _above(where: tuple[str, str], lower: str, amount: Decimal, upper: str, bound: Decimal) -> Invalid:
     numbers = f"{quantity.canonical(amount)} is more than the {upper} of {quantity.canonical(bound)}"
-    return Invalid(where, f"{where}: The {lower} of {numbers}.", f"above-{upper}")
+    return invalid(where, f"The {lower} of {numbers}", f"above-{upper}")
 
 
 def _amount(resource: str, amount: str | int) -> Decimal:

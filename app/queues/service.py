@@ -11,6 +11,7 @@ from app.errors import Invalid, NameInUse, NotFound, ValidationError
 from app.queues import amounts, store
 from app.queues.models import QueueRow
 from app.queues.schemas import QueueCreate, QueuePatch
+from app.validation import NULL_HAS_NO_MEANING, invalid
 
 MAX_DEPTH = 5
 """Queues above each other, Volcano's root not counted; its webhook's `--max-queue-depth` (volcano-facts 3.2)."""
@@ -74,7 +75,7 @@ async def change_queue(session: AsyncSession, name: str, wanted: QueuePatch) -> 
 def _changes(wanted: QueuePatch) -> dict[str, Any]:
     changes = wanted.model_dump(exclude_unset=True)
     faults = [
-        Invalid(f"/{field}", f"/{field}: Leave it out to keep it; null has no meaning here.", "null")
+        invalid((field,), NULL_HAS_NO_MEANING, "null")
         for field, value in changes.items()
         if value is None and field != "parent"
     ]
@@ -104,15 +105,15 @@ async def _place(session: AsyncSession, row: QueueRow) -> None:
 
 def _faults_in_place(name: str, parent: str, parents: Mapping[str, str | None]) -> Iterator[Invalid]:
     if parent != name and parent not in parents:
-        yield Invalid("/parent", "/parent: There is no such queue.", "unknown-queue")
+        yield invalid(("parent",), "There is no such queue", "unknown-queue")
         return
     above = _chain(parent, {**parents, name: parent})
     if name in above:
-        yield Invalid("/parent", "/parent: A queue cannot be below itself.", "circle")
+        yield invalid(("parent",), "A queue cannot be below itself", "circle")
         return
     depth = len(above) + _height(name, parents)
     if depth > MAX_DEPTH:
-        yield Invalid("/parent", f"/parent: This makes {depth} levels of queues; {MAX_DEPTH} is the limit.", "too-deep")
+        yield invalid(("parent",), f"This makes {depth} levels of queues; {MAX_DEPTH} is the limit", "too-deep")
 
 
 def _chain(queue: str, parents: Mapping[str, str | None]) -> list[str]:

@@ -6,12 +6,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.auth.principal import Principal
 from app.db import now
-from app.errors import Invalid, NameInUse, NotFound, ValidationError
+from app.errors import NameInUse, NotFound, ValidationError
 from app.preconditions import require_match
 from app.teams import store
 from app.teams.quota import JOB_COUNT, Limit, Quota, available
 from app.teams.schemas import LimitRead, QuotaPut, QuotaRead, TeamCreate, TeamPatch, Usage
 from app.teams.store import StoredQuota, Team
+from app.validation import NULL_HAS_NO_MEANING, invalid
 
 
 async def create_team(session: AsyncSession, wanted: TeamCreate) -> Team:
@@ -56,6 +57,8 @@ async def change_team(session: AsyncSession, name: str, wanted: TeamPatch) -> Te
     team = await store.lock_team(session, name)
     if team is None:
         raise _no_team()
+    if "queues" in wanted.model_fields_set and wanted.queues is None:
+        raise ValidationError([invalid(("queues",), NULL_HAS_NO_MEANING, "null")])
     queues = team.queues if wanted.queues is None else tuple(sorted(wanted.queues))
     given = "default_queue" in wanted.model_fields_set
     keep = team.default_queue if team.default_queue in queues else None
@@ -74,9 +77,7 @@ def _default(queues: tuple[str, ...], wanted: str | None) -> str | None:
     if wanted is None:
         return queues[0] if len(queues) == 1 else None
     if wanted not in queues:
-        raise ValidationError(
-            [Invalid("/default_queue", "The default queue must be one of the queues.", "not-granted")]
-        )
+        raise ValidationError([invalid(("default_queue",), "This has to be one of the queues", "not-granted")])
     return wanted
 
 
@@ -85,7 +86,7 @@ async def _require_queues(session: AsyncSession, queues: list[str]) -> None:
     if missing:
         raise ValidationError(
             [
-                Invalid(f"/queues/{place}", "There is no such queue.", "unknown-queue")
+                invalid(("queues", place), "There is no such queue", "unknown-queue")
                 for place, queue in enumerate(queues)
                 if queue in missing
             ]
