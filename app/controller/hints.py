@@ -43,7 +43,12 @@ async def _listen_once(own: AsyncEngine, channels: dict[str, Callable[[str], Non
 
     async with own.connect() as connection:
         driver: Any = (await connection.get_raw_connection()).driver_connection
-        driver.add_termination_listener(lambda _: lost.set())
-        for channel in channels:
-            await driver.add_listener(channel, hear)
-        await lost.wait()
+        try:
+            driver.add_termination_listener(lambda _: lost.set())
+            for channel in channels:
+                await driver.add_listener(channel, hear)
+            await lost.wait()
+        finally:
+            # a polite end waits for the server's answer, and so for ever when it has fallen silent
+            driver.terminate()
+            await connection.invalidate()
