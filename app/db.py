@@ -34,6 +34,9 @@ TIME = DateTime(timezone=True)
 Sessions = async_sessionmaker[AsyncSession]
 
 STATEMENT_TIMEOUT_MS = 30_000
+COMMAND_TIMEOUT_SECONDS = 35.0
+"""The same on our side, a little longer: a server that fell silent, with nothing closed, ends no statement."""
+
 CONNECT_TIMEOUT_SECONDS = 5.0
 IDLE_SECONDS = 30.0
 
@@ -48,6 +51,7 @@ def create_engine(settings: Settings) -> AsyncEngine:
         pool_timeout=settings.database_pool_timeout_seconds,
         connect_args={
             "timeout": CONNECT_TIMEOUT_SECONDS,
+            "command_timeout": COMMAND_TIMEOUT_SECONDS,
             "server_settings": {
                 "application_name": "pumice",
                 "timezone": "UTC",
