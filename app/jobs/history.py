@@ -61,8 +61,8 @@ async def record_state(
         facts: further columns; `reason` and `message` among them.
     """
     values = dict(facts)
-    if before.lock_token is not None and values.get("k8s_uid") is not None:
-        # seen in the cluster: the claim has served its purpose
+    if values.get("k8s_uid") is not None:
+        # seen in the cluster: nobody has to claim it any more, also when its claim was put back to be tried again
         values |= {"lock_token": None, "lock_expires_at": None, "due_at": None}
     if target == before.state:
         return await _same_state(session, before, values, at)

@@ -239,6 +239,23 @@ async def test_a_state_is_written_only_from_the_state_it_was_decided_from(sessio
 
 
 @pytest.mark.usefixtures("team")
+@pytest.mark.parametrize("target", [JobState.PENDING, JobState.RUNNING, JobState.SUCCEEDED])
+async def test_a_job_that_was_put_back_and_is_then_seen_leaves_the_work_list(
+    sessions: Sessions, target: JobState
+) -> None:
+    job_id = await add(sessions)
+    await claim(sessions, lease_seconds=0)
+    (second,) = await claim(sessions)
+    async with sessions.begin() as session:
+        await worklist.put_back(session, second, due_in_seconds=30, reason=None, message=None)
+        read, _ = await history.read_jobs(session, [job_id])
+    async with sessions.begin() as session:
+        assert await history.record_state(session, read[job_id], target, at=now(), facts={"k8s_uid": "uid"})
+    found = await row(sessions, job_id)
+    assert (found.state, found.k8s_uid, found.due_at, found.lock_token) == (target, "uid", None, None)
+
+
+@pytest.mark.usefixtures("team")
 async def test_pods_are_written_whole_also_when_nothing_else_changed(sessions: Sessions) -> None:
     job_id = await add(sessions, state="pending", k8s_uid="uid", due_at=None)
     pod = {
