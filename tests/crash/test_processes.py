@@ -239,6 +239,33 @@ async def test_the_other_of_two_controllers_takes_over_from_a_leader_that_is_kil
     assert (after.epoch > before.epoch, after.holder != before.holder) == (True, True)
 
 
+async def test_a_leader_that_slept_through_its_lease_does_no_harm_when_it_wakes(service: Service) -> None:
+    world = service.world
+    controllers = [await service.controller() for _ in range(2)]
+    await service.api()
+    probes = [await service.printed(each, "probe port") for each in controllers]
+    bystander = await service.submit("bystander", "sleep", "10000")
+    await world.until_state(bystander, "running")
+    if await _leads(probes[1]):
+        controllers.reverse()
+        probes.reverse()
+    epoch = (await world.rows(leases))[0].epoch
+    controllers[0].process.send_signal(signal.SIGSTOP)
+    try:
+        job_id = await service.submit("job", "sleep", "1")
+        await _both_once(world, job_id, bystander, "succeeded")
+    finally:
+        controllers[0].process.send_signal(signal.SIGCONT)
+
+    async def only_the_other_leads() -> bool:
+        return [await _leads(probe) for probe in probes] == [False, True]
+
+    await world.until(only_the_other_leads)
+    assert (await world.rows(leases))[0].epoch > epoch
+    await _books_agree(world)
+    assert len(world.created) == 2
+
+
 async def _leads(probe: str) -> bool:
     async with httpx.AsyncClient(trust_env=False) as http:
         return "\npumice_leader 1.0\n" in (await http.get(f"{probe}/metrics")).text
