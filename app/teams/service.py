@@ -52,7 +52,7 @@ async def change_team(session: AsyncSession, name: str, wanted: TeamPatch) -> Te
 
     Raises:
         NotFound: there is no such team.
-        ValidationError: a queue does not exist, or the default one is not among those granted.
+        ValidationError: the queues are null, one does not exist, or the default one is not among those granted.
     """
     team = await store.lock_team(session, name)
     if team is None:
@@ -62,12 +62,10 @@ async def change_team(session: AsyncSession, name: str, wanted: TeamPatch) -> Te
     queues = team.queues if wanted.queues is None else tuple(sorted(wanted.queues))
     given = "default_queue" in wanted.model_fields_set
     keep = team.default_queue if team.default_queue in queues else None
-    changed = replace(
-        team,
-        queues=queues,
-        default_queue=_default(queues, wanted.default_queue if given else keep),
-        updated_at=now(),
-    )
+    default = _default(queues, wanted.default_queue if given else keep)
+    if (queues, default) == (team.queues, team.default_queue):
+        return team
+    changed = replace(team, queues=queues, default_queue=default, updated_at=now())
     await _require_queues(session, wanted.queues or [])
     await store.update_team(session, changed)
     return changed

@@ -95,7 +95,7 @@ async def test_a_patch_changes_what_it_names_and_nothing_else(api: Any) -> None:
     await api.make_queue("q2")
     before = await api.make_team("nlp", gpus=None)
     same = (await api.admin.patch("/v1/teams/nlp", json={})).json()
-    assert same | {"updated_at": 0} == before | {"updated_at": 0}
+    assert same == before
     both = (await api.admin.patch("/v1/teams/nlp", json={"queues": ["q2", "q-nlp"]})).json()
     assert (both["queues"], both["default_queue"]) == (["q-nlp", "q2"], "q-nlp")
     moved = (await api.admin.patch("/v1/teams/nlp", json={"default_queue": "q2"})).json()
