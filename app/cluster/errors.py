@@ -14,7 +14,8 @@ from typing import Any
 
 import aiohttp
 
-MAXIMUM_MESSAGE_LENGTH = 1024
+from app.cluster import fields
+
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
 MAXIMUM_RETRY_AFTER_SECONDS = 300.0
 
@@ -108,7 +109,7 @@ def from_status(
     """
     status = _status_object(body)
     reason = _text(status.get("reason"))
-    message = _text(status.get("message"))[:MAXIMUM_MESSAGE_LENGTH]
+    message = fields.message(status.get("message"))
     if code in (429, 503):
         wait = _retry_after(status, headers)
         wait = DEFAULT_RETRY_AFTER_SECONDS if wait is None else wait

@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from app.cluster.kinds import JOB, POD
 from app.cluster.volcano import JobReference
+from app.controller.leader import leases
 from app.simulator.faults import Fault
 from app.telemetry import REGISTRY
 
@@ -64,6 +65,17 @@ async def test_a_refusal_for_good_ends_the_job_with_the_clusters_words(world: An
     assert (row.reason, row.message) == ("RejectedByCluster", words[:1024])
     assert row.k8s_uid is None
     assert set((await world.usage()).values()) == {0}
+
+
+async def test_words_that_postgres_cannot_store_end_one_job_and_not_the_leader(world: Any) -> None:
+    await world.make_team()
+    world.cluster.faults.add(_on_create(effect="answer", status=400, reason="BadRequest", message="no\0 \ud800"))
+    refused = await world.submit("refused")
+    world.start()
+    row = await world.until_state(refused, "failed")
+    assert (row.reason, row.message) == ("RejectedByCluster", "no? ?")
+    await world.until_state(await world.submit("other"), "succeeded")
+    assert (await world.rows(leases))[0].epoch == 1
 
 
 async def test_a_refusal_after_a_lost_answer_does_not_hide_the_job_that_exists(world: Any) -> None:
