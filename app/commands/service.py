@@ -87,9 +87,9 @@ async def running_service(options: ServiceOptions, stopping: Stopping) -> AsyncI
             await asyncio.to_thread(clear, directory)
         settings, from_setting = _with_token(settings, options, directory)
         settings, database = await stack.enter_async_context(_database(settings, options, directory, stopping))
-        reach, cluster = await stack.enter_async_context(_cluster(settings, options, directory, shape))
+        reach, cluster, inside = await stack.enter_async_context(_cluster(settings, options, directory, shape))
         stopping.check()
-        parts = await _start_parts(stack, settings, reach, listening, stopping)
+        parts = (*inside, *await _start_parts(stack, settings, reach, listening, stopping))
         url = address_of(listening)
         await ready_or_failed(stopping, until_ready(url), *parts)
         yield Service(
@@ -149,13 +149,14 @@ async def _database(
 @asynccontextmanager
 async def _cluster(
     settings: Settings, options: ServiceOptions, directory: DataDirectory, shape: NodeShape
-) -> AsyncIterator[tuple[ClusterSettings, str]]:
+) -> AsyncIterator[tuple[ClusterSettings, str, tuple["asyncio.Task[None]", ...]]]:
+    """How to reach the cluster, in words which one it is, and the tasks that it consists of."""
     named = None if options.own else named_cluster(settings)
     if named is not None:
         words, reach = named
-        yield reach, f"the cluster of {words}"
+        yield reach, f"the cluster of {words}", ()
         return
     async with simulated_cluster(shape, speed=options.speed, state=directory.cluster_state) as cluster:
         path = cluster.kubeconfig(directory.kubeconfig)
         size = f"{shape.nodes} nodes with {shape.gpus_per_node} GPUs each"
-        yield by_kubeconfig(str(path)), f"simulated, {size}; kubectl --kubeconfig {path}"
+        yield by_kubeconfig(str(path)), f"simulated, {size}; kubectl --kubeconfig {path}", cluster.parts

@@ -8,7 +8,7 @@ import yaml
 
 from app.commands.configuration import load_settings
 from app.commands.node_shape import NodeShape, parse_nodes
-from app.commands.parts import run
+from app.commands.parts import run, until_stopped
 from app.commands.simulated import simulated_cluster
 from app.commands.stopping import Stopping
 from app.simulator.cluster import SimulatedCluster
@@ -46,7 +46,7 @@ async def _simulate(options: SimulateOptions, shape: NodeShape, stopping: Stoppi
         if options.kubeconfig_out is not None:
             _write_kubeconfig(cluster, options.kubeconfig_out, options.advertise)
             typer.echo(f"  kubectl --kubeconfig {options.kubeconfig_out} get nodes")
-        await stopping.asked.wait()
+        await until_stopped(stopping, *cluster.parts)
 
 
 def _write_kubeconfig(cluster: SimulatedCluster, path: Path, advertise: str | None) -> None:

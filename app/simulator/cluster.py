@@ -101,6 +101,11 @@ class SimulatedCluster:
     ) -> None:
         await self._stop()
 
+    @property
+    def parts(self) -> tuple["asyncio.Task[None]", ...]:
+        """What runs inside; none of them ends by itself unless something is wrong, and then nothing moves any more."""
+        return tuple(self._tasks)
+
     def kubeconfig(self, path: Path) -> Path:
         """Write a kubeconfig file for this cluster.
 

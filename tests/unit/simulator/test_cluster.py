@@ -93,3 +93,13 @@ async def test_open_watches_do_not_hold_the_end_up() -> None:
             assert answer.status == 200
         async with asyncio.timeout(LIMIT_SECONDS):
             assert await answer.read() == b""
+
+
+async def test_a_part_that_dies_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def dies(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("app.simulator.cluster.run_volcano", dies)
+    async with SimulatedCluster() as cluster, asyncio.timeout(LIMIT_SECONDS):
+        done, _ = await asyncio.wait(cluster.parts, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.get_name() for task in done] == ["volcano"]
