@@ -24,9 +24,10 @@ def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
     """Runs so far; never fewer than before.
 
     Volcano raises `retryCount` before it asks whether another run is allowed, so a Job whose last retry failed has one
-    more than it had restarts (volcano-facts 2.6, trace 07): only a Job that goes on is believed, else its pods are.
+    more than it had restarts (volcano-facts 2.6, trace 07): only a Job that goes on is believed, else its pods are
+    that ran. With RestartTask it even makes pods for the run that it then does not allow.
     """
-    seen = [pod.attempt for pod in situation.pods]
+    seen = [pod.attempt for pod in situation.pods if pod.phase != "Pending"]
     if volcano_job.phase in {"", "Pending", "Running"}:
         seen.append(volcano_job.retry_count + 1)
     return max(situation.job.attempt, 1, *seen)
@@ -35,7 +36,8 @@ def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
 def count(situation: Situation, attempt: int) -> Counts:
     """Count the pods of the present attempt; `succeeded` never falls and the sum is at most the replicas."""
     job, volcano_job = situation.job, situation.volcano_job
-    pods = [pod for pod in newest(situation.pods) if not pod.gone or (pod.finished and pod.attempt >= attempt)]
+    kept = (pod for pod in situation.pods if not pod.gone or pod.finished)  # what went without an end says nothing
+    pods = [pod for pod in newest(kept) if not pod.gone or pod.attempt >= attempt]
     status = StatusCounts() if volcano_job is None else volcano_job.counts
     same_attempt = attempt == job.attempt
     succeeded = max(_with(pods, "Succeeded"), status.succeeded, job.counts.succeeded)

@@ -186,6 +186,14 @@ def test_attempts_follow_the_retry_count_and_never_fall() -> None:
     assert decide(situation(row(attempt=3), volcano_job(retry_count=0))).attempt == 3
 
 
+def test_pods_of_a_run_that_was_not_allowed_are_no_attempt_and_hide_no_failure() -> None:
+    failed = pod(0, "Failed", uid="third", attempt=3, gone=True, reason="Error", exit_code=1)
+    surplus = pod(0, "Pending", uid="fourth", attempt=4, gone=True)
+    decision = decide(situation(row(attempt=3), volcano_job("Failed", retry_count=3), failed, surplus))
+    assert (decision.state, decision.reason, decision.attempt) == ("failed", "Error", 3)
+    assert decision.counts.failed == 1
+
+
 def test_the_retry_that_volcano_counted_and_did_not_make_is_no_attempt() -> None:  # trace 07
     last = pod(0, "Failed", attempt=2)
     for phase in ("Restarting", "Failed"):
