@@ -5,7 +5,6 @@ Plain ASGI and not Starlette's BaseHTTPMiddleware, which starts a task for each 
 
 import re
 import time
-import traceback
 from http import HTTPStatus
 
 import structlog
@@ -24,7 +23,6 @@ log = get_logger("app.access")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _PROTECTED = "/v1"
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-_FRAMES = 3
 
 
 class RequestMiddleware:
@@ -49,7 +47,7 @@ class RequestMiddleware:
                 if (
                     answer.status is not None
                 ):  # too late to tell: the connection is cut, so that nobody takes it for whole
-                    _log_failure(error)
+                    log.error("request failed", exc_info=error)  # noqa: TRY400 - called outside of `except` too
                     raise
                 await render(_to_tell(error), scope)(scope, receive, answer.send)
             finally:
@@ -119,15 +117,8 @@ def _to_tell(error: Exception) -> AppError:
         away = Unavailable("The database does not answer; try again in a few seconds.")
         away.__cause__ = error
         return away
-    _log_failure(error)
+    log.error("request failed", exc_info=error)
     return InternalError("")
-
-
-def _log_failure(error: Exception) -> None:
-    """Log where an error came from, but not its text: that may hold what the caller sent, or an address."""
-    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
-    places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
-    log.error("request failed", error=type(error).__name__, at=places)
 
 
 def _log_request(scope: Scope, status: int | None, seconds: float) -> None:

@@ -1,12 +1,18 @@
 """Logs and metrics. Metrics are about the domain only, and no label grows with jobs, users or error texts."""
 
 import logging
+import sys
+import traceback
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 REGISTRY = CollectorRegistry()
+
+_FRAMES = 6
+"""How many places of a traceback a log line names, the innermost last."""
 
 ACCEPTED = Counter("pumice_jobs_accepted_total", "Jobs accepted over HTTP", registry=REGISTRY)
 REFUSED = Counter("pumice_jobs_refused_total", "Submissions refused, by problem type", ["type"], registry=REGISTRY)
@@ -41,6 +47,7 @@ def configure_logging(log_format: str, level: str) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _place_of_error,
     ]
     renderer: Any = (
         structlog.processors.JSONRenderer() if log_format == "json" else structlog.dev.ConsoleRenderer(colors=False)
@@ -57,7 +64,6 @@ def configure_logging(log_format: str, level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
                 renderer,
             ],
         )
@@ -70,6 +76,20 @@ def configure_logging(log_format: str, level: str) -> None:
         logger.handlers[:] = []
         logger.propagate = True
     logging.getLogger("uvicorn.access").disabled = True  # our own middleware writes one line a request, with its id
+
+
+def _place_of_error(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Say what kind of error it was and where it came from, but not its text.
+
+    The text, and the lines of a traceback, may hold what a caller sent, a statement or an address.
+    """
+    given = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+    if isinstance(error, BaseException):
+        frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+        event["error"] = type(error).__name__
+        event["at"] = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return event
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
