@@ -4,8 +4,9 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from app.simulator.kinds import DEPLOYMENT, EVENT, NAMESPACE, POD, PRIORITY_CLASS, SECRET, SERVICE, Kind
+from app.simulator.kinds import CONFIG_MAP, DEPLOYMENT, EVENT, NAMESPACE, POD, PRIORITY_CLASS, SECRET, SERVICE, Kind
 from app.simulator.objects import Object
+from app.simulator.schema_checks import prune
 from app.simulator.schemas import DEFAULTS, SCHEMAS
 
 _NOT_READY_TOLERATIONS = tuple(
@@ -17,7 +18,7 @@ _NOT_READY_TOLERATIONS = tuple(
 def apply_defaults(kind: Kind, obj: Object) -> None:
     """Fill in what is missing in `spec` and, for new core objects, in `status`."""
     for field, value in DEFAULTS.get(kind, {}).items():
-        spec = obj.setdefault("spec", {})
+        spec = obj.get("spec")  # an object without a spec gets none: the CRDs have no default for it
         if isinstance(spec, dict) and spec.get(field) is None:
             spec[field] = value
     special = _SPECIAL.get(kind)
@@ -29,14 +30,11 @@ def drop_nulls(kind: Kind, obj: Object) -> None:
     """Drop the nulls that mean "absent".
 
     For core kinds those are all in `spec`, and those right below the object and its `status`; events keep theirs, as a
-    null `eventTime` is written out. For custom resources, where a null is a wrong type, only those of fields with a
-    default.
+    null `eventTime` is written out. For custom resources they are those of the fields that the schema knows.
     """
     spec = obj.get("spec")
     if kind in SCHEMAS:
-        for field in DEFAULTS.get(kind, {}):
-            if isinstance(spec, dict) and field in spec and spec[field] is None:
-                del spec[field]
+        prune(SCHEMAS[kind], obj)
         return
     for part in () if kind is EVENT else (obj, obj.get("status")):
         if isinstance(part, dict):
@@ -116,6 +114,12 @@ def _secret(secret: Object) -> None:
         secret["data"] = {**(secret.get("data") or {}), **encoded}
 
 
+def _config_map(config_map: Object) -> None:
+    data = config_map.get("data")
+    if data:
+        config_map["data"] = {key: "" if value is None else value for key, value in data.items()}
+
+
 def _service(service: Object) -> None:
     spec = service.setdefault("spec", {})
     spec.setdefault("type", "ClusterIP")
@@ -133,6 +137,7 @@ _SPECIAL: dict[Kind, Callable[[Object], None]] = {
     NAMESPACE: _namespace,
     PRIORITY_CLASS: _priority_class,
     SECRET: _secret,
+    CONFIG_MAP: _config_map,
     SERVICE: _service,
     DEPLOYMENT: _deployment,
 }

@@ -7,7 +7,7 @@ from app.simulator.admission import Admission
 from app.simulator.history import Record
 from app.simulator.kinds import NAMESPACE, POD, Kind
 from app.simulator.objects import Object, Propagation
-from app.simulator.refusals import conflict, not_found
+from app.simulator.refusals import not_found, precondition_failed
 from app.simulator.store import Key, Store, key_of
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -46,7 +46,7 @@ def delete(store: Store, admission: Admission, kind: Kind, key: Key, options: De
     _check_preconditions(kind, record.object["metadata"], options)
     admission.validate("DELETE", kind, record.object, None)
     marked = _marked(kind, record.object, options)
-    grace = marked["metadata"]["deletionGracePeriodSeconds"]
+    grace = marked["metadata"].get("deletionGracePeriodSeconds")
     held = bool(grace or marked["metadata"].get("finalizers")) or kind is NAMESPACE
     if options.dry_run:
         return Outcome(Record(marked, record.version), gone=not held)
@@ -66,7 +66,8 @@ def finish_deletion(store: Store, kind: Kind, old: Object, new: Object) -> Recor
         return None
     if not old["metadata"].get("finalizers"):
         return None
-    return store.remove(kind, key_of(old))
+    store.remove(kind, key_of(old))
+    return Record(new, 0)
 
 
 def _check_preconditions(kind: Kind, metadata: Object, options: Deletion) -> None:
@@ -76,13 +77,13 @@ def _check_preconditions(kind: Kind, metadata: Object, options: Deletion) -> Non
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(kind, name, text)
+        raise precondition_failed(kind, name, text)
     if options.version and options.version != metadata["resourceVersion"]:
         text = (
             f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in record "
             f"({metadata['resourceVersion']}). The object might have been modified"
         )
-        raise conflict(kind, name, text)
+        raise precondition_failed(kind, name, text)
 
 
 def _marked(kind: Kind, obj: Object, options: Deletion) -> Object:
@@ -97,13 +98,14 @@ def _marked(kind: Kind, obj: Object, options: Deletion) -> Object:
         metadata["finalizers"] = finalizers
     grace = _grace_seconds(kind, obj, options)
     already = metadata.get("deletionGracePeriodSeconds")
-    if already is None or grace < already:
+    if "deletionTimestamp" not in metadata or (already is not None and grace < already):
         metadata["deletionGracePeriodSeconds"] = grace
         metadata["deletionTimestamp"] = _in_seconds(grace)
-    if already is None and "generation" in metadata:
+    if "deletionTimestamp" not in obj["metadata"] and "generation" in metadata:
         metadata["generation"] += 1
     marked = {**obj, "metadata": metadata}
     if kind is NAMESPACE:
+        metadata.pop("deletionGracePeriodSeconds", None)  # the namespace's own registry sets the time alone
         marked["status"] = {**obj.get("status", {}), "phase": "Terminating"}
     return marked
 

@@ -23,12 +23,13 @@ def encode(value: Any) -> bytes:
 class Record:
     """One version of an object, encoded at most once however many readers ask."""
 
-    __slots__ = ("_encoded", "object", "version")
+    __slots__ = ("_encoded", "_item", "object", "version")
 
     def __init__(self, obj: Object, version: int) -> None:
         self.object = obj
         self.version = version
         self._encoded: bytes | None = None
+        self._item: bytes | None = None
 
     @property
     def encoded(self) -> bytes:
@@ -36,6 +37,13 @@ class Record:
         if self._encoded is None:
             self._encoded = encode(self.object)
         return self._encoded
+
+    @property
+    def encoded_item(self) -> bytes:
+        """The same without kind and apiVersion, as the lists of core kinds show their items."""
+        if self._item is None:
+            self._item = encode({k: v for k, v in self.object.items() if k not in ("kind", "apiVersion")})
+        return self._item
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 VOLCANO_BATCH = "batch.volcano.sh"
 VOLCANO_SCHEDULING = "scheduling.volcano.sh"
 VOLCANO_BUS = "bus.volcano.sh"
+_CUSTOM_GROUPS = frozenset({VOLCANO_BATCH, VOLCANO_SCHEDULING, VOLCANO_BUS})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +29,11 @@ class Kind:
     def api_version(self) -> str:
         """`v1` for the core group, else `group/version`."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def custom(self) -> bool:
+        """Whether a CustomResourceDefinition makes it: such kinds are decoded and checked by other rules."""
+        return self.group in _CUSTOM_GROUPS
 
 
 _STATUS = frozenset({"status"})

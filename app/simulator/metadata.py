@@ -19,15 +19,15 @@ from app.simulator.kinds import (
     SERVICE,
     Kind,
 )
-from app.simulator.objects import Object
-from app.simulator.refusals import Cause, bad_request, conflict, invalid
+from app.simulator.objects import ApiError, Object
+from app.simulator.refusals import Cause, bad_request, conflict, internal, invalid, other_uid
 
 _WITHOUT_GENERATION = frozenset({NAMESPACE, NODE, EVENT, SERVICE, CONFIG_MAP, SECRET, LEASE, RESOURCE_QUOTA})
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN_RULE = (
+SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
@@ -70,8 +70,36 @@ def _check_texts(metadata: Object) -> None:
             _require_text(field, metadata[field].values())
     _require_text("finalizers", metadata.get("finalizers", ()))
     for owner in metadata.get("ownerReferences", ()):
-        named = [owner.get(field) if isinstance(owner, dict) else None for field in _OWNER_FIELDS]
+        named = [owner.get(field) or "" if isinstance(owner, dict) else None for field in _OWNER_FIELDS]
         _require_text("ownerReferences", named)
+
+
+def require_name(metadata: Object, expected: str) -> None:
+    """Refuse an object that has not the name of its path.
+
+    Raises:
+        ApiError: 400.
+    """
+    given = metadata.get("name")
+    if not given:
+        text = f"the name of the object ({expected} based on URL) was undeterminable: name must be provided"
+        raise bad_request(text)
+    if given != expected:
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({expected})")
+
+
+def require_namespace(metadata: Object, expected: str | None) -> None:
+    """Refuse an object of another namespace than its path, and fill in a missing one.
+
+    Raises:
+        ApiError: 400.
+    """
+    given = metadata.get("namespace")
+    if not expected:
+        return
+    if given and given != expected:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = expected
 
 
 def _is_text(value: Any) -> bool:
@@ -106,7 +134,7 @@ def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
         text = "Required value: name or generateName is required"
         yield Cause("metadata.name", text, "FieldValueRequired")
         return
-    pattern, longest, rule = (_SUBDOMAIN, _MAX_SUBDOMAIN, _SUBDOMAIN_RULE)
+    pattern, longest, rule = (SUBDOMAIN, _MAX_SUBDOMAIN, SUBDOMAIN_RULE)
     if kind in (NAMESPACE, SERVICE):
         pattern, longest, rule = (_LABEL, _MAX_LABEL, _LABEL_RULE)
     if len(name) > longest:
@@ -115,18 +143,23 @@ def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
         yield Cause("metadata.name", f'Invalid value: "{name}": {rule}')
 
 
-def carry_over(kind: Kind, old: Object, metadata: Object) -> None:
+def carry_over(kind: Kind, old: Object, metadata: Object, *, patched: bool = False) -> None:
     """Check the identity and version that an update names, and keep the fields that nobody may change.
 
     Raises:
-        ApiError: 409 on another uid or a stale version; 422 on a finalizer added while the object is being deleted.
+        ApiError: 409 on a stale version or another uid, which is 422 when a patch made it; 422 on another time of
+            deletion or a finalizer added while the object is being deleted; 500 on a version that is no number.
     """
     name, uid, version = old["name"], metadata.get("uid"), metadata.get("resourceVersion")
     if uid and uid != old["uid"]:
-        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
-        raise conflict(kind, name, text)
+        raise _immutable(kind, name, "uid", uid) if patched else other_uid(kind, name, uid, old["uid"])
+    if version and not (version.isascii() and version.isdigit()):
+        raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if version and version != old["resourceVersion"]:
         raise conflict(kind, name)
+    deleted = metadata.get("deletionTimestamp")
+    if deleted and deleted != old.get("deletionTimestamp"):
+        raise _immutable(kind, name, "deletionTimestamp", deleted)
     for field in _KEPT:
         metadata.pop(field, None)
         if field in old:
@@ -135,6 +168,14 @@ def carry_over(kind: Kind, old: Object, metadata: Object) -> None:
         metadata.pop(field, None)
     _drop_empty(metadata)
     _refuse_new_finalizers(kind, old, metadata)
+
+
+def _immutable(kind: Kind, name: str, field: str, value: Any) -> ApiError:
+    """A kube-apiserver checks the metadata of an update twice, and says so."""
+    cause = Cause(f"metadata.{field}", f'Invalid value: "{value}": field is immutable')
+    refusal = invalid(kind, name, [cause])
+    refusal.details["causes"] *= 2
+    return refusal
 
 
 def _drop_empty(metadata: Object) -> None:

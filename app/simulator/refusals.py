@@ -1,5 +1,6 @@
 """The refusals of a kube-apiserver, with its words (k8s.io/apimachinery/pkg/api/errors, read at v0.36)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ def resource(kind: Kind) -> str:
 
 
 def _details(kind: Kind, name: str, label: str) -> Object:
-    details: Object = {"name": name, "kind": label}
+    details: Object = {"kind": label}
+    if name:
+        details["name"] = name
     if kind.group:
         details["group"] = kind.group
     return details
@@ -40,6 +43,46 @@ def already_exists(kind: Kind, name: str) -> ApiError:
     return ApiError(
         409, "AlreadyExists", f'{resource(kind)} "{name}" already exists', _details(kind, name, kind.plural)
     )
+
+
+def precondition_failed(kind: Kind, name: str, why: str) -> ApiError:
+    """409 of a delete whose precondition does not hold. It names the kind where other conflicts name the resource."""
+    label = f"{kind.name}.{kind.group}" if kind.group else kind.name
+    message = f'Operation cannot be fulfilled on {label} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _details(kind, name, kind.name))
+
+
+def other_uid(kind: Kind, name: str, given: str, stored: str) -> ApiError:
+    """409 of a write that names another uid than the object's."""
+    text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}"
+    return conflict(kind, name, f"StorageError: invalid object, Code: 4, AdditionalErrorMsg: {text}")
+
+
+def internal(message: str) -> ApiError:
+    """500 of an error that a kube-apiserver does not translate: without reason and details."""
+    return ApiError(500, "", message)
+
+
+def unspecified_version(kind: Kind, name: str) -> ApiError:
+    """422 of a replacement of a custom resource that does not say which version it replaces."""
+    cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
+    details = {**_details(kind, name, kind.plural), "causes": [_cause(cause)]}
+    text = f"{cause.field}: {cause.message}"
+    return ApiError(422, "Invalid", f'{resource(kind)} "{name}" is invalid: {text}', details)
+
+
+def wrong_kind(kind: Kind, given: str, name: str) -> ApiError:
+    """422 of a custom resource that says it is of another kind."""
+    text = f'Invalid value: "{given}": must be {kind.name}'
+    details = {**_details(kind, name, given), "causes": [_cause(Cause("kind", text))]}
+    return ApiError(422, "Invalid", f'{given}.{kind.group} "{name}" is invalid: kind: {text}', details)
+
+
+def unusable_patch(patched: object, why: str) -> ApiError:
+    """422 of a patch whose result is no object of the kind."""
+    text = f"Invalid value: {json.dumps(json.dumps(patched))}: {why}"
+    details = {"causes": [_cause(Cause("patch", text))]}
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {text}', details)
 
 
 def conflict(kind: Kind, name: str, why: str = STALE) -> ApiError:
@@ -60,15 +103,20 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiError:
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     label = f"{kind.name}.{kind.group}" if kind.group else kind.name
     details = _details(kind, name, kind.name)
-    details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+    details["causes"] = [_cause(cause) for cause in causes]
     return ApiError(422, "Invalid", f'{label} "{name}" is invalid: {text}', details)
 
 
-def invalid_options(field: str, text: str) -> ApiError:
-    """422 of a query parameter."""
-    message = text if text.startswith("Unsupported") else f"Forbidden: {text}"
-    details = {"group": "meta.k8s.io", "kind": "ListOptions", "causes": [{"message": message, "field": field}]}
-    return ApiError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}', details)
+def _cause(cause: Cause) -> Object:
+    return {"reason": cause.reason, "message": cause.message, "field": cause.field}
+
+
+def invalid_options(options: str, causes: Sequence[Cause]) -> ApiError:
+    """422 of query parameters; `options` is their kind, such as `ListOptions`."""
+    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details = {"group": "meta.k8s.io", "kind": options, "causes": [_cause(cause) for cause in causes]}
+    return ApiError(422, "Invalid", f'{options}.meta.k8s.io "" is invalid: {text}', details)
 
 
 def bad_request(message: str) -> ApiError:

@@ -3,6 +3,7 @@
 It is synchronous, so each call is atomic.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,18 +12,30 @@ from app.simulator.clock import Clock
 from app.simulator.defaults import apply_defaults, drop_nulls
 from app.simulator.deletion import finish_deletion
 from app.simulator.history import Record
-from app.simulator.kinds import NAMESPACE, NODE, POD, Kind
-from app.simulator.metadata import carry_over, metadata_of, moves_generation, name_causes, stamp_new
-from app.simulator.objects import Object, clone
+from app.simulator.kinds import CONFIG_MAP, NAMESPACE, NODE, POD, Kind
+from app.simulator.metadata import (
+    carry_over,
+    metadata_of,
+    moves_generation,
+    name_causes,
+    require_name,
+    require_namespace,
+    stamp_new,
+)
+from app.simulator.metadata_checks import data_causes, metadata_causes
+from app.simulator.objects import ApiError, Object, clone
 from app.simulator.pod_checks import pod_causes
 from app.simulator.refusals import (
     Cause,
     already_exists,
     bad_request,
-    conflict,
     forbidden,
+    internal,
     invalid,
     not_found,
+    other_uid,
+    unusable_patch,
+    wrong_kind,
 )
 from app.simulator.schema_checks import TYPE_INVALID, schema_causes
 from app.simulator.schemas import SCHEMAS, SHAPES
@@ -53,11 +66,11 @@ class Registry:
         """Store a new object, which belongs to the registry from now on.
 
         Raises:
-            ApiError: 400, 403, 404 (no such namespace), 409 AlreadyExists, 422.
+            ApiError: 400, 403, 404 (no such namespace), 409 AlreadyExists, 422, 500 (a version is given).
         """
         metadata = metadata_of(obj)
         if metadata.get("resourceVersion"):
-            raise bad_request("resourceVersion should not be set on objects to be created")
+            raise internal("resourceVersion should not be set on objects to be created")
         obj["apiVersion"], obj["kind"] = kind.api_version, kind.name
         stamp_new(kind, metadata)
         self._require_namespace(kind, metadata)
@@ -69,15 +82,25 @@ class Registry:
             raise already_exists(kind, key[1])
         return Record(obj, 0) if dry_run else self.store.put(kind, obj)
 
-    def replace(self, kind: Kind, obj: Object, subresource: str | None = None, *, dry_run: bool = False) -> Record:
+    def replace(
+        self,
+        kind: Kind,
+        obj: Object,
+        subresource: str | None = None,
+        *,
+        dry_run: bool = False,
+        patched: bool = False,
+    ) -> Record:
         """Store a changed object. A write to the object ignores `status`, one to `status` ignores everything else.
+
+        `patched` says that a patch made the object: some refusals differ then.
 
         Raises:
             ApiError: 400, 404, 409 Conflict, 422.
         """
         metadata = metadata_of(obj)
         old = self.get(kind, (metadata.get("namespace") or "", metadata.get("name") or ""))
-        carry_over(kind, old.object["metadata"], metadata)
+        carry_over(kind, old.object["metadata"], metadata, patched=patched)
         obj["apiVersion"], obj["kind"] = kind.api_version, kind.name
         new = self._only_its_part(kind, old.object, obj, subresource)
         if subresource is None:
@@ -100,18 +123,17 @@ class Registry:
         *,
         dry_run: bool = False,
     ) -> Record:
-        """Store what `change` makes of the present object. It must not change its argument."""
+        """Store what `change` makes of the present object. It must not change its argument.
+
+        Raises:
+            ApiError: 400, 404, 409 Conflict, 422.
+        """
         old = self.get(kind, key)
         new = clone(change(old.object))
-        if not isinstance(new, dict):
-            raise bad_request("the patched value is not an object")
-        if new.get("kind", kind.name) != kind.name or new.get("apiVersion", kind.api_version) != kind.api_version:
-            raise bad_request("the kind and apiVersion of an object cannot be patched")
-        metadata = metadata_of(new)
-        if metadata.get("name") != key[1] or (metadata.get("namespace") or "") != key[0]:
-            text = "Invalid value: field is immutable"
-            raise invalid(kind, key[1], [Cause("metadata.name", text)])
-        return self.replace(kind, new, subresource, dry_run=dry_run)
+        _check_patched(kind, new)
+        require_name(new["metadata"], key[1])
+        require_namespace(new["metadata"], key[0])
+        return self.replace(kind, new, subresource, dry_run=dry_run, patched=True)
 
     def bind(self, namespace: str, pod: str, node: str, uid: str | None = None, *, dry_run: bool = False) -> None:
         """Assign a pod to a node, as pods/binding does.
@@ -123,12 +145,11 @@ class Registry:
         if not node:
             raise invalid(POD, pod, [Cause("target.name", "Required value", "FieldValueRequired")])
         if uid and uid != old["metadata"]["uid"]:
-            text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-            raise conflict(POD, pod, text)
+            raise other_uid(POD, pod, uid, old["metadata"]["uid"])
         if "deletionTimestamp" in old["metadata"]:
-            raise conflict(POD, pod, f"pod {pod} is being deleted, cannot be assigned to a host")
+            raise _binding_conflict(pod, f"pod {pod} is being deleted, cannot be assigned to a host")
         if old["spec"].get("nodeName"):
-            raise conflict(POD, pod, f'pod {pod} is already assigned to node "{old["spec"]["nodeName"]}"')
+            raise _binding_conflict(pod, f'pod {pod} is already assigned to node "{old["spec"]["nodeName"]}"')
         if not dry_run:
             self.store.put(POD, _assigned(old, node))
 
@@ -142,7 +163,10 @@ class Registry:
             raise not_found(NAMESPACE, name)
         if "deletionTimestamp" in namespace.object["metadata"]:
             text = f"unable to create new content in namespace {name} because it is being terminated"
-            raise forbidden(kind, metadata.get("name") or "", text)
+            refusal = forbidden(kind, metadata.get("name") or "", text)
+            why = {"reason": "NamespaceTerminating", "message": f"namespace {name} is being terminated"}
+            refusal.details["causes"] = [{**why, "field": "metadata.namespace"}]
+            raise refusal
 
     @staticmethod
     def _only_its_part(kind: Kind, old: Object, obj: Object, subresource: str | None) -> Object:
@@ -166,9 +190,10 @@ class Registry:
         else:
             self._fill_in(kind, obj)
         obj = self.admission.mutate(operation, kind, old, obj)
-        causes = list(name_causes(kind, obj["metadata"]))
+        causes = [*name_causes(kind, obj["metadata"]), *metadata_causes(kind, obj["metadata"])]
         causes += schema_causes(SCHEMAS[kind], obj) if kind in SCHEMAS else ()
         causes += pod_causes(obj) if kind is POD and not old else ()
+        causes += data_causes(obj) if kind is CONFIG_MAP else ()
         if causes:
             raise invalid(kind, str(obj["metadata"].get("name") or ""), causes)
         self.admission.validate(operation, kind, old, obj)
@@ -192,6 +217,33 @@ class Registry:
                 "previously negative)"
             )
             raise invalid(POD, old["metadata"]["name"], [Cause("spec", text, "FieldValueForbidden")])
+
+
+def _check_patched(kind: Kind, new: Any) -> None:
+    """Refuse the result of a patch that is no object of its kind any more. Core kinds may leave out what they are."""
+    if not isinstance(new, dict):
+        raise unusable_patch(new, "json: cannot unmarshal into Go value of type map[string]interface {}")
+    given, version = new.get("kind") or "", new.get("apiVersion") or ""
+    if kind.custom and not given:
+        raise unusable_patch(new, f"Object 'Kind' is missing in '{json.dumps(new)}'")
+    if kind.custom and version == kind.api_version and given != kind.name:
+        raise wrong_kind(kind, str(given), str((new.get("metadata") or {}).get("name") or ""))
+    if given not in ("", kind.name) or version not in ("", kind.api_version):
+        raise unusable_patch(new, f'no kind "{given}" is registered for version "{version}"')
+    try:
+        if new.get("metadata") is None:
+            new["metadata"] = {}
+        metadata_of(new)
+        drop_nulls(kind, new)
+        if not kind.custom:
+            _check_types(kind, new)
+    except ApiError as refusal:
+        raise unusable_patch(new, refusal.message) from refusal
+
+
+def _binding_conflict(pod: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on pods/binding "{pod}": {why}'
+    return ApiError(409, "Conflict", message, {"name": pod, "kind": "pods/binding"})
 
 
 def _check_types(kind: Kind, obj: Object) -> None:

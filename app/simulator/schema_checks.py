@@ -9,6 +9,7 @@ from app.simulator.refusals import Cause
 from app.simulator.schemas import Schema
 
 TYPE_INVALID = "FieldValueTypeInvalid"
+_INT32 = 2**31
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -23,6 +24,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def schema_causes(schema: Schema, value: Any, path: str = "", *, nulls: bool = False) -> Iterator[Cause]:
     """Every way in which `value` breaks the schema. With `nulls` a null property counts as absent."""
     kind: str = schema.get("type", "object")
+    if kind == "integer" and isinstance(value, bool | float):
+        yield from _number_causes(value, path)
+        return
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         found = json.dumps(_type_name(value))
         yield Cause(path, f"Invalid value: {found}: {path} in body must be of type {kind}: {found}", TYPE_INVALID)
@@ -32,17 +36,52 @@ def schema_causes(schema: Schema, value: Any, path: str = "", *, nulls: bool = F
         yield from schema_causes(part, item, where, nulls=nulls)
 
 
-def _parts(schema: Schema, value: Any, path: str, *, nulls: bool) -> Iterator[tuple[Schema, Any, str]]:
-    """What is inside an array or an object, with its schema and its path."""
+def prune(schema: Schema, value: Any) -> None:
+    """Drop the nulls of known fields and turn numbers such as 2.0 into whole ones where the schema wants these.
+
+    In place, as a kube-apiserver does before it checks a custom resource (docs, "Defaulting and Nullable").
+    """
+    for name, part, item in list(_known(schema, value)):
+        if item is None and isinstance(value, dict):
+            del value[name]
+        elif isinstance(item, float) and item.is_integer() and part.get("type") == "integer":
+            value[name] = int(item)
+        else:
+            prune(part, item)
+
+
+def _known(schema: Schema, value: Any) -> Iterator[tuple[Any, Schema, Any]]:
     if isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
-            yield schema["items"], item, f"{path}[{index}]"
+            yield index, schema["items"], item
     elif isinstance(value, dict):
         others = schema.get("additionalProperties")
         for name, item in value.items():
             part = schema.get("properties", {}).get(name, others)
-            if part is not None and not (nulls and item is None):
-                yield part, item, f"{path}.{name}" if path else name
+            if part is not None:
+                yield name, part, item
+
+
+def _parts(schema: Schema, value: Any, path: str, *, nulls: bool) -> Iterator[tuple[Schema, Any, str]]:
+    """What is inside an array or an object, with its schema and its path."""
+    for name, part, item in _known(schema, value):
+        if isinstance(value, list):
+            yield part, item, f"{path}[{name}]"
+        elif not (nulls and item is None):
+            yield part, item, f"{path}.{name}" if path else name
+
+
+def _number_causes(value: float, path: str) -> Iterator[Cause]:
+    """All integers of the schemas are of format int32, which has its own words for other numbers."""
+    found = '""' if isinstance(value, bool) else '"float64"'
+    yield Cause(path, f"Invalid value: {found}: {path} in body must be of type int32: {found}", TYPE_INVALID)
+    if not isinstance(value, bool):
+        yield _out_of_format(path)
+
+
+def _out_of_format(path: str) -> Cause:
+    text = f"Checked value must be of type integer with format int32 in {path}"
+    return Cause("<nil>", f'Invalid value: "": {text}')
 
 
 def _type_name(value: Any) -> str:
@@ -51,6 +90,8 @@ def _type_name(value: Any) -> str:
 
 
 def _own_causes(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+    if schema.get("type") == "integer" and not -_INT32 <= value < _INT32:
+        yield _out_of_format(path)
     if "minimum" in schema and value < schema["minimum"]:
         bound = f"{path} in body should be greater than or equal to {schema['minimum']}"
         yield Cause(path, f"Invalid value: {value}: {bound}")

@@ -183,7 +183,7 @@ SHAPES: dict[Kind, Schema] = {
     DEPLOYMENT: _object(spec={"type": "object"}, status={"type": "object"}),
     PRIORITY_CLASS: _object(value={"type": "integer"}, globalDefault={"type": "boolean"}, preemptionPolicy=_text()),
     SECRET: _object(data={"type": "object"}, stringData={"type": "object"}),
-    CONFIG_MAP: _object(data={"type": "object"}),
+    CONFIG_MAP: _object(data=_map(_text())),
     EVENT: _object(involvedObject={"type": "object"}, source={"type": "object"}, message=_text(), reason=_text()),
 }
 """The types of those fields of core objects that this server or its controllers read. Others are not looked at."""

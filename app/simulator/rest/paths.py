@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.simulator.kinds import KINDS, Kind
+from app.simulator.refusals import not_found
 
 _BY_PLACE = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
 
@@ -21,9 +22,18 @@ class Target:
         """The object's place in the store."""
         return self.namespace or "", self.name or ""
 
+    @property
+    def custom_everywhere(self) -> bool:
+        """Whether it is the collection of all namespaces of a custom kind, which can only be read."""
+        return self.kind.custom and self.kind.namespaced and self.namespace is None
+
 
 def parse(path: str) -> Target | None:
-    """The target of `/api/v1/...` or `/apis/<group>/<version>/...`; None for a path that names no resource."""
+    """The target of `/api/v1/...` or `/apis/<group>/<version>/...`; None for a path that names no resource.
+
+    Raises:
+        ApiError: 404 for a subresource that a custom resource has not.
+    """
     match path.strip("/").split("/"):
         case ["api", version, *rest] if rest:
             return _resource("", version, rest)
@@ -55,5 +65,18 @@ def _target(kind: Kind, namespace: str | None, rest: list[str]) -> Target | None
             return Target(kind, namespace, name)
         case [name, subresource] if subresource in kind.subresources:
             return Target(kind, namespace, name, subresource)
+        case [name, _] if kind.custom:
+            raise not_found(kind, name)
         case _:
             return None
+
+
+def is_core_group(path: str) -> bool:
+    """Whether a path lies in a group of core kinds, whose 404 is a Status; elsewhere it is plain text."""
+    match path.strip("/").split("/"):
+        case ["api", version, _, *_]:
+            return version == "v1"
+        case ["apis", group, version, _, *_]:
+            return any((k.group, k.version) == (group, version) for k in KINDS if not k.custom)
+        case _:
+            return False

@@ -8,13 +8,14 @@ from app.simulator.clock import Clock
 from app.simulator.deletion import Deletion
 from app.simulator.history import encode
 from app.simulator.metadata import metadata_of
-from app.simulator.objects import ApiError, Object
-from app.simulator.refusals import bad_request
+from app.simulator.objects import Object
+from app.simulator.refusals import bad_request, internal
 from app.simulator.registry import Registry
-from app.simulator.rest.bodies import read_value
+from app.simulator.rest.bodies import read_core
+from app.simulator.rest.deletion_options import deletion_options
 from app.simulator.rest.paths import Target
-from app.simulator.rest.query import flag, is_dry_run, whole
-from app.simulator.rest.resources import Resources, deletion_options, json_answer
+from app.simulator.rest.query import flag, integer, is_dry_run
+from app.simulator.rest.resources import Resources, json_answer, method_not_allowed
 
 _CREATED: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 _LOG_LINE_SECONDS = 1
@@ -34,23 +35,27 @@ class Pods:
             ApiError: whatever refuses it.
         """
         if request.method != ("GET" if target.subresource == "log" else "POST"):
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            raise method_not_allowed()
         if target.subresource == "log":
             return self._log(request, target)
-        body = await read_value(request)
-        if not isinstance(body, dict):
-            raise bad_request("the body is not a JSON object")
         if target.subresource == "binding":
-            return self._bind(request, target, body)
-        return self._evict(request, target, body)
+            return self._bind(request, target, await read_core(request, "Binding"))
+        return self._evict(request, target, await read_core(request, "Eviction"))
 
     def _bind(self, request: web.Request, target: Target, body: Object) -> web.StreamResponse:
-        chosen, uid = body.get("target") or {}, metadata_of(body).get("uid")
+        chosen, metadata = body.get("target") or {}, metadata_of(body)
         if not isinstance(chosen, dict) or not isinstance(chosen.get("name") or "", str):
             raise bad_request("json: cannot unmarshal into Go struct field Binding.target of type v1.ObjectReference")
-        node = chosen.get("name") or ""
         namespace, name = target.key
-        self._registry.bind(namespace, name, node, uid, dry_run=is_dry_run(request.query))
+        if metadata.get("name") != name:
+            raise bad_request("name in URL does not match name in Binding object")
+        node, kind = chosen.get("name") or "", chosen.get("kind") or "Node"
+        if kind != "Node":
+            raise internal(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
+        if not node:
+            raise internal("target.name: Required value")
+        dry_run = is_dry_run(request.query, "CreateOptions")
+        self._registry.bind(namespace, name, node, metadata.get("uid"), dry_run=dry_run)
         return json_answer(encode(_CREATED), 201)
 
     def _evict(self, request: web.Request, target: Target, body: Object) -> web.StreamResponse:
@@ -71,11 +76,11 @@ class Pods:
         timed = flag(request.query, "timestamps")
         lines = [f"{stamp} {line}" if timed else line for stamp, line in stamped]
         if request.query.get("tailLines"):
-            count = whole(request.query, "tailLines")
+            count = max(0, integer(request.query, "tailLines"))
             lines = lines[-count:] if count else []
         text = "".join(f"{line}\n" for line in lines)
         if request.query.get("limitBytes"):
-            text = text.encode()[: whole(request.query, "limitBytes")].decode(errors="ignore")
+            text = text.encode()[: max(0, integer(request.query, "limitBytes"))].decode(errors="ignore")
         return web.Response(text=text, content_type="text/plain")
 
 

@@ -1,30 +1,30 @@
 """The verbs on resources."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from aiohttp import web
 
 from app.simulator.deletion import Deletion, Outcome, delete
 from app.simulator.history import Record, encode
-from app.simulator.kinds import Kind
-from app.simulator.objects import ApiError, Object, Propagation
-from app.simulator.refusals import Cause, bad_request, invalid
+from app.simulator.kinds import NAMESPACE, POD, RESOURCE_QUOTA, SERVICE, Kind
+from app.simulator.objects import ApiError, Object
+from app.simulator.refusals import bad_request, resource, unspecified_version
 from app.simulator.registry import Registry
 from app.simulator.rest.bodies import read_object, read_patch, read_value
+from app.simulator.rest.deletion_options import deletion_options
 from app.simulator.rest.pages import Pages
 from app.simulator.rest.paths import Target
-from app.simulator.rest.query import flag, is_dry_run, list_options, too_large, whole
+from app.simulator.rest.query import flag, is_dry_run, list_options, too_large, version_of
 from app.simulator.rest.tables import rendering
 from app.simulator.rest.watching import Streams
-from app.simulator.schemas import SCHEMAS
 
 _ALLOWED = {
     "collection": ("GET", "POST", "DELETE"),
     "object": ("GET", "PUT", "PATCH", "DELETE"),
     "status": ("GET", "PUT", "PATCH"),
 }
-_PROPAGATIONS: dict[str, Propagation] = {"Background": "Background", "Foreground": "Foreground", "Orphan": "Orphan"}
+_UNKNOWN_METHOD = "the server does not allow this method on the requested resource"
+_VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
+_SHOWN_WHEN_DELETED = frozenset({POD, NAMESPACE, SERVICE, RESOURCE_QUOTA})
+"""Kinds whose deletion is answered with the object, others with a Status (`ReturnDeletedObject` in pkg/registry)."""
 
 
 def json_answer(body: bytes, status: int = 200) -> web.Response:
@@ -49,7 +49,7 @@ class Resources:
         """
         where = "collection" if target.name is None else target.subresource or "object"
         if request.method not in _ALLOWED[where]:
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            raise _not_allowed(request.method, target)
         if request.method == "GET":
             return await self._read(request, target)
         if request.method == "POST":
@@ -62,7 +62,7 @@ class Resources:
         query = request.query
         shown = rendering(target.kind, request.headers.get("Accept", ""), query)
         if target.name is not None and not flag(query, "watch"):
-            version = whole(query, "resourceVersion") if query.get("resourceVersion") else 0
+            version = version_of(query)
             if version > self._store.version:
                 raise too_large(version, self._store.version)
             record = self._registry.get(target.kind, target.key)
@@ -75,35 +75,35 @@ class Resources:
 
     async def _create(self, request: web.Request, target: Target) -> web.StreamResponse:
         if target.kind.namespaced and target.namespace is None:
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            raise method_not_allowed()
+        dry_run = is_dry_run(request.query, "CreateOptions")
         obj = await read_object(request, target)
-        record = self._registry.create(target.kind, obj, dry_run=is_dry_run(request.query))
+        record = self._registry.create(target.kind, obj, dry_run=dry_run)
         return json_answer(self._shown(request, target.kind, record), 201)
 
     async def _update(self, request: web.Request, target: Target) -> web.StreamResponse:
-        dry_run = is_dry_run(request.query)
+        dry_run = is_dry_run(request.query, "PatchOptions" if request.method == "PATCH" else "UpdateOptions")
         if request.method == "PATCH":
             change = await read_patch(request, target.kind)
             record = self._registry.patch(target.kind, target.key, change, target.subresource, dry_run=dry_run)
         else:
             obj = await read_object(request, target)
-            self._require_version(target.kind, obj)
+            self._require_version(target, obj)
             record = self._registry.replace(target.kind, obj, target.subresource, dry_run=dry_run)
         return json_answer(self._shown(request, target.kind, record))
 
-    @staticmethod
-    def _require_version(kind: Kind, obj: Object) -> None:
+    def _require_version(self, target: Target, obj: Object) -> None:
         """Custom resources cannot be replaced without saying which version is meant."""
-        if kind in SCHEMAS and not obj["metadata"].get("resourceVersion"):
-            text = "Invalid value: 0x0: must be specified for an update"
-            raise invalid(kind, obj["metadata"].get("name", ""), [Cause("metadata.resourceVersion", text)])
+        if target.kind.custom and not obj["metadata"].get("resourceVersion"):
+            self._registry.get(target.kind, target.key)
+            raise unspecified_version(target.kind, target.key[1])
 
     async def _delete(self, request: web.Request, target: Target) -> web.StreamResponse:
         options = deletion_options(request.query, await read_value(request))
         if target.name is None:
             return self._delete_collection(request, target, options)
         outcome = self.delete_one(target.kind, target.key, options)
-        if not outcome.gone:
+        if not outcome.gone or target.kind in _SHOWN_WHEN_DELETED:
             return json_answer(self._shown(request, target.kind, outcome.record))
         return json_answer(encode(_success(target.kind, outcome.record.object)))
 
@@ -113,7 +113,7 @@ class Resources:
 
     def _delete_collection(self, request: web.Request, target: Target, options: Deletion) -> web.StreamResponse:
         if target.kind.namespaced and target.namespace is None:
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            raise method_not_allowed()
         found = list_options(target, request.query, self._store.version)
         page = self._pages.page(target, found.matches, found.limit, found.token)
         records = []
@@ -130,6 +130,21 @@ class Resources:
         return shown.many([record], _version_of(record)) if shown.table else record.encoded
 
 
+def method_not_allowed(message: str = _UNKNOWN_METHOD) -> ApiError:
+    """405."""
+    return ApiError(405, "MethodNotAllowed", message)
+
+
+def _not_allowed(method: str, target: Target) -> ApiError:
+    """The refusal of a method; custom resources are served by another handler, which has other words."""
+    if not target.kind.custom:
+        return method_not_allowed()
+    if target.name is None:
+        return bad_request("name must be provided")
+    verb = _VERBS.get(method, method.lower())
+    return method_not_allowed(f'{verb} is not supported on resources of kind "{resource(target.kind)}"')
+
+
 def _version_of(record: Record) -> Object:
     return {"resourceVersion": record.object["metadata"].get("resourceVersion", "")}
 
@@ -139,34 +154,3 @@ def _success(kind: Kind, obj: Object) -> Object:
     if kind.group:
         details["group"] = kind.group
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-
-
-def deletion_options(query: Mapping[str, str], body: Any) -> Deletion:
-    """Delete options of the body, or else of the query.
-
-    Raises:
-        ApiError: 400, 422.
-    """
-    given: Object = body if body is not None else {}
-    if not isinstance(given, dict) or not isinstance(given.get("preconditions") or {}, dict):
-        raise bad_request("the delete options are not a JSON object")
-    preconditions = given.get("preconditions") or {}
-    grace = given.get("gracePeriodSeconds")
-    if grace is None and query.get("gracePeriodSeconds"):
-        grace = whole(query, "gracePeriodSeconds")
-    if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-        raise bad_request("json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64")
-    policy = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
-    if given.get("orphanDependents") is True:
-        policy = "Orphan"
-    if policy not in _PROPAGATIONS:
-        text = f'Unsupported value: "{policy}": supported values: "Background", "Foreground", "Orphan"'
-        raise ApiError(422, "Invalid", f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {text}')
-    dry_run = given.get("dryRun") == ["All"] or is_dry_run(query)
-    return Deletion(
-        uid=preconditions.get("uid"),
-        version=preconditions.get("resourceVersion"),
-        grace_seconds=grace,
-        propagation=_PROPAGATIONS[policy],
-        dry_run=dry_run,
-    )

@@ -17,7 +17,7 @@ from app.simulator.rest.bodies import LARGEST_BODY_BYTES, read_value
 from app.simulator.rest.discovery import access_review, discovery_answer, open_to_all
 from app.simulator.rest.fault_routes import PREFIX, fault_answer
 from app.simulator.rest.pages import Pages
-from app.simulator.rest.paths import Target, parse
+from app.simulator.rest.paths import Target, is_core_group, parse
 from app.simulator.rest.pods import Pods
 from app.simulator.rest.resources import Resources, json_answer
 from app.simulator.rest.watching import Streams
@@ -115,12 +115,14 @@ class ApiServer:
             return await fault_answer(request, self.faults)
         target = parse(path)
         if target is not None:
+            if request.method in ("POST", "DELETE") and target.custom_everywhere:
+                return no_such_path(path)
             return await self._answer_target(request, target)
         if path == _REVIEW_PATH and request.method == "POST":
             return json_answer(encode(access_review(await read_value(request))), 201)
         known = discovery_answer(request)
         if known is None:
-            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+            return no_such_path(path)
         return known
 
     def _is_authenticated(self, request: web.Request) -> bool:
@@ -173,3 +175,10 @@ def error_answer(refusal: ApiError) -> web.Response:
     if "retryAfterSeconds" in refusal.details:
         answer.headers["Retry-After"] = str(refusal.details["retryAfterSeconds"])
     return answer
+
+
+def no_such_path(path: str) -> web.Response:
+    """404 of a path that nothing serves."""
+    if is_core_group(path):
+        return error_answer(ApiError(404, "NotFound", "the server could not find the requested resource"))
+    return web.Response(status=404, text="404 page not found\n")

@@ -160,7 +160,8 @@ class Rendering:
         if self.table is not None:
             return encode(self._table(records, metadata, head=True))
         head = {"kind": f"{self.kind.name}List", "apiVersion": self.kind.api_version, "metadata": metadata}
-        items = b",".join([record.encoded for record in records])
+        custom = self.kind.custom
+        items = b",".join([record.encoded if custom else record.encoded_item for record in records])
         return encode(head)[:-1] + b',"items":[' + items + b"]}"
 
     def _table(self, records: Sequence[Record], metadata: Object, *, head: bool) -> Object:

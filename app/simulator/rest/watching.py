@@ -30,6 +30,8 @@ class Stream:
 
     target: Target
     watcher: Watcher
+    version: int = 0
+    """Only later changes are sent; it may be a version to come."""
     stalled: bool = False
     ending: bool = False
     lines: list[bytes] = field(default_factory=list)
@@ -80,7 +82,7 @@ class Streams:
         version = options.version or self._store.version
         try:
             with self._store.history(target.kind).follow(version) as watcher:
-                stream = Stream(target, watcher)
+                stream = Stream(target, watcher, version)
                 self.open[stream] = request
                 try:
                     await response.prepare(request)
@@ -140,7 +142,9 @@ class Streams:
         while watcher.pending:
             lines: list[bytes] = []
             while watcher.pending and len(lines) < _LINES_PER_WRITE:
-                lines.extend(_lines(stream.target, watcher.pending.popleft(), matches, rendering))
+                change = watcher.pending.popleft()
+                if change.record.version > stream.version:
+                    lines.extend(_lines(stream.target, change, matches, rendering))
             if lines:
                 await response.write(b"".join(lines))
 
