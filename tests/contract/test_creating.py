@@ -108,10 +108,80 @@ async def test_an_unknown_path_is_404(api: Any, path: str) -> None:
     assert (await api.get(path))[0] == 404
 
 
-async def test_an_unknown_method_is_405(api: Any, jobs: str) -> None:
-    status, answer = await api.call("PUT", jobs, job())
-    assert status == 405
-    assert answer["reason"] == "MethodNotAllowed"
+async def test_an_unknown_method_is_405(api: Any, config_maps: str) -> None:
+    status, answer = await api.put(config_maps, {"metadata": {"name": "a"}})
+    assert (status, answer["reason"]) == (405, "MethodNotAllowed")
+
+
+async def test_a_custom_resource_is_written_by_its_name(api: Any, jobs: str) -> None:
+    status, answer = await api.put(jobs, job())
+    assert (status, answer["reason"], answer["message"]) == (400, "BadRequest", "name must be provided")
+    status, answer = await api.post(f"{jobs}/a/status", job())
+    assert (status, answer["reason"]) == (405, "MethodNotAllowed")
+    status, _ = await api.post("/apis/batch.volcano.sh/v1alpha1/jobs", job())
+    assert status == 404
+
+
+@pytest.mark.parametrize("missing", ["kind", "apiVersion"])
+async def test_a_custom_resource_says_what_it_is(api: Any, jobs: str, missing: str) -> None:
+    body = {field: value for field, value in job().items() if field != missing}
+    status, answer = await api.post(jobs, body)
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    text = "Object 'Kind' is missing in '{" if missing == "kind" else "The API version in the data ()"
+    assert text.lower() in answer["message"].lower()
+
+
+async def test_a_custom_resource_of_another_kind_is_422(api: Any, jobs: str) -> None:
+    status, answer = await api.post(jobs, {**job(), "kind": "Queue"})
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert 'kind: Invalid value: "Queue": must be Job' in answer["message"]
+    assert (await api.post(jobs, {**job(), "apiVersion": "batch/v1"}))[0] == 400
+
+
+async def test_a_core_object_may_leave_out_what_it_is(api: Any, config_maps: str) -> None:
+    status, created = await api.post(config_maps, {"metadata": {"name": "a"}})
+    assert (status, created["kind"], created["apiVersion"]) == (201, "ConfigMap", "v1")
+
+
+async def test_a_new_object_has_no_version(api: Any, config_maps: str) -> None:
+    status, answer = await api.post(config_maps, {"metadata": {"name": "a", "resourceVersion": "5"}})
+    assert (status, answer["message"]) == (500, "resourceVersion should not be set on objects to be created")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"labels": {"a b": "c"}}, "metadata.labels"),
+        ({"labels": {"a": "c d"}}, "metadata.labels"),
+        ({"labels": {"a/b/c": "d"}}, "metadata.labels"),
+        ({"labels": {"a": "x" * 64}}, "metadata.labels"),
+        ({"annotations": {"a b": "c"}}, "metadata.annotations"),
+        ({"finalizers": ["bad one/x"]}, "metadata.finalizers"),
+        ({"ownerReferences": [{"name": "x"}]}, "metadata.ownerReferences.uid"),
+    ],
+)
+async def test_metadata_that_cannot_be_is_422(
+    api: Any, jobs: str, config_maps: str, metadata: dict[str, Any], field: str
+) -> None:
+    for path, body in ((jobs, job()), (config_maps, {})):
+        status, answer = await api.post(path, {**body, "metadata": {"name": "a", **metadata}})
+        assert (status, answer["reason"]) == (422, "Invalid")
+        assert field in [cause["field"] for cause in answer["details"]["causes"]]
+
+
+async def test_only_custom_resources_take_finalizers_without_a_domain(api: Any, jobs: str, config_maps: str) -> None:
+    metadata = {"name": "a", "finalizers": ["recorded"]}
+    assert (await api.post(config_maps, {"metadata": metadata}))[0] == 422
+    assert (await api.post(jobs, {**job(), "metadata": metadata}))[0] == 201
+    assert (await api.merge(f"{jobs}/a", {"metadata": {"finalizers": None}}))[0] == 200
+
+
+@pytest.mark.parametrize("query", [{"dryRun": "Some"}, {"fieldValidation": "Sometimes"}])
+async def test_a_parameter_of_a_write_that_is_unknown_is_422(api: Any, config_maps: str, query: dict[str, str]) -> None:
+    status, answer = await api.post(config_maps, {"metadata": {"name": "a"}}, **query)
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert answer["details"]["kind"] == "CreateOptions"
+    assert (await api.get(f"{config_maps}/a"))[0] == 404
 
 
 async def test_a_name_that_is_no_subdomain_is_422(api: Any, config_maps: str) -> None:

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 FINALIZER = "example.test/recorded"
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
 
 
 def job(name: str = "a", **metadata: Any) -> dict[str, Any]:
     container = {"name": "main", "image": "registry.test/llm:1"}
     tasks = [{"name": "worker", "replicas": 1, "template": {"spec": {"containers": [container]}}}]
-    return {"metadata": {"name": name, **metadata}, "spec": {"tasks": tasks}}
+    return {**JOB, "metadata": {"name": name, **metadata}, "spec": {"tasks": tasks}}
 
 
 def owned_by(owner: dict[str, Any], *, block: bool = True) -> list[dict[str, Any]]:
@@ -46,7 +49,7 @@ async def test_the_uid_is_a_precondition(api: Any, jobs: str) -> None:
     other = {"preconditions": {"uid": "11111111-2222-3333-4444-555555555555"}}
     status, answer = await api.delete(f"{jobs}/a", other)
     assert (status, answer["reason"]) == (409, "Conflict")
-    assert "the UID in the precondition" in answer["message"]
+    assert answer["message"].startswith('Operation cannot be fulfilled on Job.batch.volcano.sh "a": the UID in the ')
     status, _ = await api.delete(f"{jobs}/a", {"preconditions": {"uid": created["metadata"]["uid"]}})
     assert status == 200
 
@@ -71,8 +74,9 @@ async def test_a_finalizer_holds_the_object(api: Any, jobs: str) -> None:
     assert "no new finalizers can be added if the object is being deleted" in answer["message"]
     _, again = await api.delete(f"{jobs}/a")
     assert again["metadata"]["resourceVersion"] == held["metadata"]["resourceVersion"]
-    status, _ = await api.merge(f"{jobs}/a", {"metadata": {"finalizers": []}})
+    status, last = await api.merge(f"{jobs}/a", {"metadata": {"finalizers": []}})
     assert status == 200
+    assert "finalizers" not in last["metadata"]
     assert (await api.get(f"{jobs}/a"))[0] == 404
 
 
@@ -92,6 +96,29 @@ async def test_a_dry_run_deletes_nothing(api: Any, jobs: str) -> None:
     await api.post(jobs, job())
     assert (await api.delete(f"{jobs}/a", dryRun="All"))[0] == 200
     assert (await api.get(f"{jobs}/a"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"propagationPolicy": "Sideways"},
+        {"dryRun": ["Some"]},
+        {"orphanDependents": True, "propagationPolicy": "Background"},
+    ],
+)
+async def test_options_that_cannot_be_are_422(api: Any, jobs: str, options: dict[str, Any]) -> None:
+    await api.post(jobs, job())
+    status, answer = await api.delete(f"{jobs}/a", options)
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert answer["details"]["kind"] == "DeleteOptions"
+    assert (await api.get(f"{jobs}/a"))[0] == 200
+
+
+@pytest.mark.parametrize("options", [{"gracePeriodSeconds": "x"}, {"kind": "Pod", "apiVersion": "v1"}])
+async def test_options_that_cannot_be_read_are_400(api: Any, jobs: str, options: dict[str, Any]) -> None:
+    await api.post(jobs, job())
+    assert (await api.delete(f"{jobs}/a", options))[0] == 400
+    assert (await api.delete(f"{jobs}/a?gracePeriodSeconds=x"))[0] == 400
 
 
 async def test_dependents_go_after_their_owner(api: Any, jobs: str, config_maps: str) -> None:
@@ -148,9 +175,11 @@ async def test_a_namespace_goes_with_its_content(api: Any, namespace: str, jobs:
     status, held = await api.delete(f"/api/v1/namespaces/{namespace}")
     assert status == 200
     assert held["status"]["phase"] == "Terminating"
+    assert "deletionGracePeriodSeconds" not in held["metadata"]
     status, answer = await api.post(jobs, job("late"))
     assert (status, answer["reason"]) == (403, "Forbidden")
     assert "because it is being terminated" in answer["message"]
+    assert [cause["reason"] for cause in answer["details"]["causes"]] == ["NamespaceTerminating"]
     await api.until(f"{jobs}/a", is_being_deleted)
     assert (await api.get(f"/api/v1/namespaces/{namespace}"))[0] == 200
     await api.merge(f"{jobs}/a", {"metadata": {"finalizers": []}})

@@ -12,8 +12,8 @@ def pod(name: str = "p", resources: dict[str, Any] | None = None, **spec: Any) -
     return {"metadata": {"name": name}, "spec": {"containers": [container], "schedulerName": "nobody", **spec}}
 
 
-def binding(node: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": node}}
+def binding(node: str, pod: str = "p") -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": {"kind": "Node", "name": node}}
 
 
 async def test_the_defaults_of_a_pod(api: Any, pods: str) -> None:
@@ -71,7 +71,22 @@ async def test_binding_assigns_once(api: Any, pods: str) -> None:
     status, answer = await api.post(f"{pods}/p/binding", binding("nowhere-2"))
     assert (status, answer["reason"]) == (409, "Conflict")
     assert 'pod p is already assigned to node "nowhere-1"' in answer["message"]
-    assert (await api.post(f"{pods}/missing/binding", binding("nowhere-1")))[0] == 404
+    assert answer["message"].startswith('Operation cannot be fulfilled on pods/binding "p": ')
+    assert (await api.post(f"{pods}/missing/binding", binding("nowhere-1", "missing")))[0] == 404
+
+
+async def test_a_binding_of_another_pod_is_400(api: Any, pods: str) -> None:
+    await api.post(pods, pod())
+    assert (await api.post(f"{pods}/p/binding", binding("nowhere-1", "other")))[0] == 400
+    assert "nodeName" not in (await api.get(f"{pods}/p"))[1]["spec"]
+
+
+async def test_a_binding_to_nothing_is_500(api: Any, pods: str) -> None:
+    await api.post(pods, pod())
+    for target in ({"kind": "Node", "name": ""}, {"kind": "Pod", "name": "x"}):
+        status, answer = await api.post(f"{pods}/p/binding", {"metadata": {"name": "p"}, "target": target})
+        assert status == 500
+        assert answer["message"].startswith("target.")
 
 
 @pytest.mark.parametrize("body", [{"metadata": 1}, {"target": "gpu-1"}, {"target": {"name": 5}}])
@@ -93,7 +108,8 @@ async def test_pods_are_selected_by_node_and_phase(api: Any, pods: str) -> None:
 
 async def test_a_pod_without_a_node_goes_at_once(api: Any, pods: str) -> None:
     await api.post(pods, pod())
-    assert (await api.delete(f"{pods}/p"))[0] == 200
+    status, last = await api.delete(f"{pods}/p")
+    assert (status, last["kind"]) == (200, "Pod")
     assert (await api.get(f"{pods}/p"))[0] == 404
 
 

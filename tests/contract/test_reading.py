@@ -112,9 +112,50 @@ async def test_a_broken_continue_is_400(api: Any, three: str) -> None:
     assert (await api.get(three, **{"limit": 1, "continue": "rubbish"}))[0] == 400
 
 
-@pytest.mark.parametrize("query", [{"limit": "many"}, {"resourceVersion": "new"}, {"watch": "perhaps"}])
+@pytest.mark.parametrize("query", [{"limit": "many"}, {"resourceVersion": "new"}, {"timeoutSeconds": "x"}])
 async def test_parameters_that_cannot_be_read_are_400(api: Any, three: str, query: dict[str, str]) -> None:
     assert (await api.get(three, **query))[0] == 400
+
+
+async def test_whatever_is_not_false_is_true(api: Any, three: str) -> None:
+    for value in ("perhaps", "yes", ""):
+        async with api.watch(three, watch=value, timeoutSeconds=1) as events:
+            assert (await anext(events))["type"] == "ADDED"
+    for value in ("0", "false", "False"):
+        assert (await api.get(three, watch=value))[1]["kind"] == "ConfigMapList"
+
+
+async def test_a_version_that_is_no_number_is_500_in_a_get_and_a_watch(api: Any, three: str) -> None:
+    for path, query in ((f"{three}/a", {}), (three, {"watch": "1"})):
+        status, answer = await api.get(path, resourceVersion="new", **query)
+        assert status == 500
+        assert "reason" not in answer
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"resourceVersionMatch": "Exact"},
+        {"resourceVersionMatch": "Roughly", "resourceVersion": "1"},
+        {"resourceVersionMatch": "Exact", "resourceVersion": "0"},
+        {"sendInitialEvents": "true"},
+        {"watch": "1", "resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"},
+        {"watch": "1", "continue": "x"},
+    ],
+)
+async def test_parameters_that_exclude_each_other_are_422(api: Any, three: str, query: dict[str, str]) -> None:
+    status, answer = await api.get(three, **query)
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert answer["details"]["kind"] == "ListOptions"
+
+
+async def test_items_of_core_lists_do_not_say_what_they_are(api: Any, three: str, jobs: str) -> None:
+    _, listed = await api.get(three)
+    assert all("kind" not in item and "apiVersion" not in item for item in listed["items"])
+    head = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    await api.post(jobs, {**head, "metadata": {"name": "a"}})
+    _, listed = await api.get(jobs)
+    assert [{field: item[field] for field in head} for item in listed["items"]] == [head]
 
 
 async def test_a_version_to_come_is_504(api: Any, three: str) -> None:
@@ -125,7 +166,8 @@ async def test_a_version_to_come_is_504(api: Any, three: str) -> None:
 async def test_a_table_for_people(api: Any, jobs: str) -> None:
     container = {"name": "main", "image": "registry.test/llm:1"}
     tasks = [{"name": "worker", "replicas": 1, "template": {"spec": {"containers": [container]}}}]
-    await api.post(jobs, {"metadata": {"name": "a"}, "spec": {"tasks": tasks, "queue": "q"}})
+    head = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "a"}}
+    assert (await api.post(jobs, {**head, "spec": {"tasks": tasks, "queue": "q"}}))[0] == 201
     await api.merge(f"{jobs}/a/status", {"status": {"state": {"phase": "Running"}, "minAvailable": 1, "running": 1}})
     async with api.session.get(api.url + jobs, headers={"Accept": TABLE}) as answer:
         table = await answer.json()

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 NAME_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
 
 
 def task(**fields: Any) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def task(**fields: Any) -> dict[str, Any]:
 async def test_a_job_that_breaks_the_schema(
     api: Any, jobs: str, spec: dict[str, Any], field: str, message: str
 ) -> None:
-    status, answer = await api.post(jobs, {"metadata": {"name": "b5"}, "spec": spec}, dryRun="All")
+    status, answer = await api.post(jobs, {**JOB, "metadata": {"name": "b5"}, "spec": spec}, dryRun="All")
     assert status == 422
     assert answer["message"] == f'Job.batch.volcano.sh "b5" is invalid: {field}: {message}'
     assert answer["details"] == {
@@ -48,7 +50,7 @@ async def test_a_job_that_breaks_the_schema(
 
 
 async def test_a_queue_with_a_negative_weight(api: Any) -> None:
-    queue = {"metadata": {"name": "z2"}, "spec": {"weight": -1}}
+    queue = {**QUEUE, "metadata": {"name": "z2"}, "spec": {"weight": -1}}
     status, answer = await api.post("/apis/scheduling.volcano.sh/v1beta1/queues", queue, dryRun="All")
     assert status == 422
     expected = "spec.weight: Invalid value: -1: spec.weight in body should be greater than or equal to 1"
@@ -56,19 +58,19 @@ async def test_a_queue_with_a_negative_weight(api: Any) -> None:
 
 
 async def test_the_defaults_of_a_job(api: Any, jobs: str) -> None:
-    _, created = await api.post(jobs, {"metadata": {"name": "a"}, "spec": {"tasks": [task()]}})
+    _, created = await api.post(jobs, {**JOB, "metadata": {"name": "a"}, "spec": {"tasks": [task()]}})
     assert created["spec"]["queue"] == "default"
     assert created["spec"]["maxRetry"] == 3
 
 
 async def test_the_default_weight_of_a_queue(api: Any) -> None:
-    queue = {"metadata": {"name": "default-weight"}, "spec": {}}
+    queue = {**QUEUE, "metadata": {"name": "default-weight"}, "spec": {}}
     _, created = await api.post("/apis/scheduling.volcano.sh/v1beta1/queues", queue, dryRun="All")
     assert created["spec"]["weight"] == 1
 
 
 async def test_a_wrong_type(api: Any, jobs: str) -> None:
-    job = {"metadata": {"name": "a"}, "spec": {"tasks": [task()], "maxRetry": "three"}}
+    job = {**JOB, "metadata": {"name": "a"}, "spec": {"tasks": [task()], "maxRetry": "three"}}
     status, answer = await api.post(jobs, job, dryRun="All")
     assert status == 422
     assert "spec.maxRetry in body must be of type integer" in answer["message"]
@@ -76,7 +78,31 @@ async def test_a_wrong_type(api: Any, jobs: str) -> None:
 
 async def test_an_unknown_event_of_a_policy(api: Any, jobs: str) -> None:
     policies = [{"event": "Nothing", "action": "AbortJob"}]
-    job = {"metadata": {"name": "a"}, "spec": {"tasks": [task()], "policies": policies}}
+    job = {**JOB, "metadata": {"name": "a"}, "spec": {"tasks": [task()], "policies": policies}}
     status, answer = await api.post(jobs, job, dryRun="All")
     assert status == 422
     assert answer["details"]["causes"][0]["field"] == "spec.policies[0].event"
+
+
+@pytest.mark.parametrize(("given", "stored"), [(None, None), (2.0, 2)])
+async def test_a_null_is_absent_and_a_whole_float_an_integer(api: Any, jobs: str, given: Any, stored: Any) -> None:
+    job = {**JOB, "metadata": {"name": "a"}, "spec": {"tasks": [task()], "minAvailable": given}}
+    status, created = await api.post(jobs, job, dryRun="All")
+    assert status == 201
+    assert created["spec"].get("minAvailable") == stored
+    assert isinstance(created["spec"].get("minAvailable"), int | None)
+
+
+@pytest.mark.parametrize("count", [1.5, 3_000_000_000, True])
+async def test_a_number_that_is_no_int32(api: Any, jobs: str, count: Any) -> None:
+    job = {**JOB, "metadata": {"name": "a"}, "spec": {"tasks": [task()], "minAvailable": count}}
+    status, answer = await api.post(jobs, job, dryRun="All")
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert "int32" in answer["message"]
+
+
+@pytest.mark.parametrize("body", [{}, {"spec": None}])
+async def test_a_job_without_a_spec_gets_none(api: Any, jobs: str, body: dict[str, Any]) -> None:
+    status, created = await api.post(jobs, {**JOB, "metadata": {"name": "a"}, **body})
+    assert status == 201
+    assert "spec" not in created

@@ -6,13 +6,14 @@ import pytest
 
 POD_GROUPS = "/apis/scheduling.volcano.sh/v1beta1"
 JSON_PATCH = "application/json-patch+json"
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def job(**metadata: Any) -> dict[str, Any]:
     container = {"name": "main", "image": "registry.test/llm:1"}
     tasks = [{"name": "worker", "replicas": 1, "template": {"spec": {"containers": [container]}}}]
-    return {"metadata": {"name": "a", **metadata}, "spec": {"tasks": tasks}}
+    return {**JOB, "metadata": {"name": "a", **metadata}, "spec": {"tasks": tasks}}
 
 
 async def test_a_stale_version_is_a_conflict(api: Any, config_maps: str) -> None:
@@ -43,14 +44,18 @@ async def test_a_custom_resource_is_not_replaced_without_a_version(api: Any, job
     await api.post(jobs, job())
     status, answer = await api.put(f"{jobs}/a", job())
     assert status == 422
-    assert "metadata.resourceVersion: Invalid value: 0" in answer["message"]
-    assert "must be specified for an update" in answer["message"]
+    cause = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+    assert answer["message"] == f'jobs.batch.volcano.sh "a" is invalid: {cause}'
+    assert (await api.put(f"{jobs}/missing", {**job(), "metadata": {"name": "missing"}}))[0] == 404
 
 
 async def test_another_name_in_the_body_is_400(api: Any, config_maps: str) -> None:
     await api.post(config_maps, {"metadata": {"name": "a"}})
-    status, _ = await api.put(f"{config_maps}/a", {"metadata": {"name": "b"}})
-    assert status == 400
+    for body in ({"metadata": {"name": "b"}}, {"metadata": {}}, {"metadata": {"name": "a", "namespace": "other"}}):
+        assert (await api.put(f"{config_maps}/a", body))[0] == 400
+    for patch in ({"name": "b"}, {"name": None}, {"namespace": "other"}):
+        assert (await api.merge(f"{config_maps}/a", {"metadata": patch}))[0] == 400
+    assert (await api.get(f"{config_maps}/a"))[0] == 200
 
 
 async def test_the_object_and_its_status_are_written_apart(api: Any, jobs: str) -> None:
@@ -74,7 +79,8 @@ async def test_the_object_and_its_status_are_written_apart(api: Any, jobs: str) 
 
 async def test_pod_groups_have_no_status_subresource(api: Any, namespace: str) -> None:
     path = f"{POD_GROUPS}/namespaces/{namespace}/podgroups"
-    status, created = await api.post(path, {"metadata": {"name": "g"}, "spec": {"minMember": 1}})
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}}
+    status, created = await api.post(path, {**group, "spec": {"minMember": 1}})
     assert status == 201
     assert (await api.merge(f"{path}/g/status", {"status": {"phase": "Running"}}))[0] == 404
     status, after = await api.put(f"{path}/g", {**created, "status": {"phase": "Inqueue"}})
@@ -102,6 +108,10 @@ async def test_a_json_patch(api: Any, config_maps: str) -> None:
     [
         [{"op": "test", "path": "/data/k", "value": "other"}],
         [{"op": "remove", "path": "/data/missing"}],
+        [{"op": "unknown", "path": "/data/k"}],
+        [{"path": "/data/k"}],
+        [{"op": "replace", "path": "/metadata", "value": 5}],
+        [{"op": "replace", "path": "", "value": 5}],
         [{"op": "replace", "path": "/nothing/at/all", "value": 1}],
     ],
 )
@@ -152,5 +162,50 @@ async def test_uid_and_creation_time_cannot_be_changed(api: Any, config_maps: st
     _, after = await api.merge(f"{config_maps}/a", {"metadata": {"creationTimestamp": None, "labels": {"x": "1"}}})
     for field in ("uid", "creationTimestamp"):
         assert after["metadata"][field] == created["metadata"][field]
-    status, answer = await api.merge(f"{config_maps}/a", {"metadata": {"uid": "11111111-2222-3333-4444-555555555555"}})
+    other = {"metadata": {"name": "a", "uid": "11111111-2222-3333-4444-555555555555"}}
+    status, answer = await api.put(f"{config_maps}/a", other)
     assert (status, answer["reason"]) == (409, "Conflict")
+    assert "Precondition failed: UID in precondition" in answer["message"]
+    status, answer = await api.merge(f"{config_maps}/a", other)  # a patch states no precondition: it changes a field
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert "metadata.uid: Invalid value" in answer["message"]
+    status, _ = await api.merge(f"{config_maps}/a", {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}})
+    assert status == 422
+
+
+async def test_a_version_that_is_no_number_is_500(api: Any, config_maps: str) -> None:
+    await api.post(config_maps, {"metadata": {"name": "a"}})
+    status, answer = await api.put(f"{config_maps}/a", {"metadata": {"name": "a", "resourceVersion": "x"}})
+    assert status == 500
+    assert "reason" not in answer
+
+
+@pytest.mark.parametrize("patch", [{"kind": "Queue"}, {"kind": None}])
+async def test_a_patch_cannot_change_the_kind(api: Any, jobs: str, patch: dict[str, Any]) -> None:
+    await api.post(jobs, job())
+    status, answer = await api.merge(f"{jobs}/a", patch)
+    assert (status, answer["reason"]) == (422, "Invalid")
+
+
+@pytest.mark.parametrize("patch", [{"data": 5}, {"data": {"k": 5}}, {"data": {"bad key": "x"}}, {"kind": "Pod"}])
+async def test_a_patch_that_leaves_no_such_object_is_422(api: Any, config_maps: str, patch: dict[str, Any]) -> None:
+    await api.post(config_maps, {"metadata": {"name": "a"}, "data": {"k": "1"}})
+    status, answer = await api.merge(f"{config_maps}/a", patch)
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert (await api.get(f"{config_maps}/a"))[1]["data"] == {"k": "1"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "content_type"),
+    [
+        (b"{", "application/merge-patch+json"),
+        (b"[]", "application/merge-patch+json"),
+        (b"{}", JSON_PATCH),
+        (b"[1]", JSON_PATCH),
+    ],
+)
+async def test_a_patch_that_is_none_is_400(api: Any, config_maps: str, patch: bytes, content_type: str) -> None:
+    await api.post(config_maps, {"metadata": {"name": "a"}})
+    status, answer = await api.call("PATCH", f"{config_maps}/a", patch, content_type)
+    assert status == 400
+    assert answer["message"].startswith("error decoding patch: ")
