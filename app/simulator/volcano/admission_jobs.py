@@ -68,7 +68,7 @@ def validate_new(job: Object, queues: Mapping[str, Object]) -> None:
     Raises:
         Refusal: with Volcano's words.
     """
-    spec, name = job["spec"], job["metadata"]["name"]
+    spec, name = job.get("spec") or {}, job["metadata"]["name"]
     if not spec.get("tasks"):
         raise Refusal("No task specified in job spec")
     text = _tiers_problem(spec) + _tasks_problem(job)
@@ -198,7 +198,7 @@ def validate_update(old: Object, new: Object) -> None:
     Raises:
         Refusal: with Volcano's words.
     """
-    spec = new["spec"]
+    spec = new.get("spec") or {}
     if not spec.get("tasks"):
         raise Refusal("job updates may not add or remove tasks")
     for task in spec["tasks"]:

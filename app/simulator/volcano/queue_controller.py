@@ -68,7 +68,7 @@ class QueueController:
             self._queue.add((name, SYNC))
 
     def _pod_group_changed(self, change: Change, old: Object | None, pod_group: Object) -> None:
-        name = str(pod_group["spec"].get("queue") or "default")
+        name = str((pod_group.get("spec") or {}).get("queue") or "default")
         if change == "DELETED":
             self._members.get(name, set()).discard(key_of(pod_group))
         else:
