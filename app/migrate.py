@@ -9,9 +9,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlmodel import SQLModel
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 
@@ -73,9 +72,9 @@ async def downgrade(engine: AsyncEngine, revision: str) -> None:
         await connection.commit()
 
 
-async def drift(engine: AsyncEngine) -> list[object]:
-    """Differences between the migrated database and the models; empty when they agree."""
+async def drift(engine: AsyncEngine, metadata: MetaData) -> list[object]:
+    """Differences between the migrated database and the tables of the code; empty when they agree."""
     async with engine.connect() as connection:
         return await connection.run_sync(
-            lambda sync: list(compare_metadata(MigrationContext.configure(sync), SQLModel.metadata))
+            lambda sync: list(compare_metadata(MigrationContext.configure(sync), metadata))
         )

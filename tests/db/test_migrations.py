@@ -5,11 +5,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from app.migrate import current_revision, downgrade, drift, head_revision, upgrade
+from migrations.metadata import METADATA
 
 
 async def test_the_models_and_the_migrated_schema_agree(engine: AsyncEngine) -> None:
     assert await current_revision(engine) == head_revision()
-    assert await drift(engine) == []
+    assert await drift(engine, METADATA) == []
 
 
 async def test_three_processes_may_migrate_at_once(empty_database_url: str) -> None:
@@ -30,5 +31,5 @@ async def test_every_migration_can_be_taken_back_and_made_again(empty_database_u
         tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
         assert (await connection.execute(text(tables))).scalar_one() == 0
     await upgrade(engine)
-    assert await drift(engine) == []
+    assert await drift(engine, METADATA) == []
     await engine.dispose()

@@ -1,0 +1,1 @@
+"""Alembic's migrations, and the metadata that they lead to."""
