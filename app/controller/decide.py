@@ -225,7 +225,8 @@ def _command(situation: Situation, seen: Decision) -> Decision:
     due_at = situation.now if sent_at is None else sent_at + timedelta(seconds=wait)
     if due_at <= situation.now:
         return replace(seen, actions=(*seen.actions, Action.TERMINATE), look_again_seconds=wait)
-    return replace(seen, look_again_seconds=(due_at - situation.now).total_seconds())
+    message = reasons.why_not_stopped(situation.commands) or seen.message
+    return replace(seen, message=message, look_again_seconds=(due_at - situation.now).total_seconds())
 
 
 def _ended(situation: Situation) -> Decision:

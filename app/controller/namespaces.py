@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from app.cluster.client import ClusterClient
-from app.cluster.errors import AlreadyExists
+from app.cluster.errors import AlreadyExists, Rejected
 
 _PATH = "/api/v1/namespaces"
 
@@ -18,8 +18,11 @@ class Namespaces:
     async def ensure(self, name: str) -> None:
         """Create a namespace if this process does not know that it exists.
 
+        Where we may not create namespaces, somebody else makes them: then it is taken to be there, and the Job's own
+        create call says if it is not.
+
         Raises:
-            ClusterError: it could not be created; `Rejected` when we may not.
+            ClusterError: the API server did not answer.
         """
         if name in self._known:
             return
@@ -28,7 +31,7 @@ class Namespaces:
             "kind": "Namespace",
             "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "pumice"}},
         }
-        with suppress(AlreadyExists):
+        with suppress(AlreadyExists, Rejected):
             await self._client.request("POST", _PATH, body=manifest)
         self._known.add(name)
 

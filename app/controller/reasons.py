@@ -10,6 +10,7 @@ NOT_PICKED_UP = timedelta(seconds=60)
 """After this long without a status or a PodGroup the owner is told that Volcano has not looked at the job."""
 
 _NAMED_PODS = 3
+_COMMANDS_THAT_MAY_BE_LOST = 3
 
 Why = tuple[str | None, str | None]
 """Reason and message."""
@@ -100,6 +101,13 @@ def why_not_gone(pods: Iterable[PodFacts]) -> str | None:
     named = ", ".join(f"{pod.name} on {pod.node}" if pod.node else pod.name for pod in alive[:_NAMED_PODS])
     more = f" and {len(alive) - _NAMED_PODS} more" if len(alive) > _NAMED_PODS else ""
     return f"Waits for {len(alive)} pods to go: {named}{more}."
+
+
+def why_not_stopped(commands: int) -> str | None:
+    """Say that Volcano does not carry out what it was asked, once that was more often than a lost Command explains."""
+    if commands < _COMMANDS_THAT_MAY_BE_LOST:
+        return None
+    return f"Volcano has not stopped the job after {commands} requests; its controllers may be down."
 
 
 def _stopped_message(phase: str) -> str:

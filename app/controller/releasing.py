@@ -150,8 +150,12 @@ class Releaser:
                 return
             stored = await store.find_quota(session, team)
             used = await store.find_usage(session, team)
+            limits = stored.quota if stored else Quota()
             rows = await releases.read_uncharged(session, team, _MOST_CHARGED)
-            for row in fitting(stored.quota if stored else Quota(), used, rows):
+            while len(rows) == _MOST_CHARGED and all_never_fit(limits, rows):
+                # jobs that a lowered quota made impossible must not hide those behind them
+                rows = await releases.read_uncharged(session, team, _MOST_CHARGED, behind=rows[-1])
+            for row in fitting(limits, used, rows):
                 await releases.charge(session, team, row.id, row.charges, release.WAITING_FOR_RELEASE)
 
     async def _look_at_cancelling(self) -> None:
@@ -180,6 +184,11 @@ def fitting(limits: Quota, used: dict[str, int], rows: Iterable[Any]) -> list[An
         for resource in wanted:
             used[resource] = used.get(resource, 0) + row.charges.get(resource, 1)
     return chosen
+
+
+def all_never_fit(limits: Quota, rows: Iterable[Any]) -> bool:
+    """Whether no quota's room would let any of these jobs go. Pure."""
+    return all(quota.check(limits, {}, row.charges).verdict is QuotaVerdict.NEVER for row in rows)
 
 
 def _held_job(row: Any) -> HeldJob:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.cluster.client import Object
-from app.cluster.errors import ClusterError, NotFound, Rejected
+from app.cluster.errors import ClusterError, NotFound
 from app.cluster.manifest import ManifestInput, render
 from app.cluster.observe import observe_job
 from app.cluster.volcano import Volcano
@@ -103,9 +103,6 @@ class Sender:
         )
 
     def _without_namespace(self, claim: Claim, error: ClusterError) -> Sent:
-        if isinstance(error, Rejected):
-            words = f"The team's namespace cannot be created: {error.message}"
-            return given_back(claim, _wait(claim), "NamespaceMissing", words)
         # whatever became of the namespace: the Job was not sent
         return given_back(claim, self._pacer.went_badly(error.retry_after_seconds))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import any_, bindparam, func, insert, literal, select, true, union_all, update
+from sqlalchemy import and_, any_, bindparam, func, insert, literal, or_, select, true, union_all, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.types import Uuid
@@ -112,16 +112,19 @@ async def teams_that_hold(session: AsyncSession) -> list[str]:
     return list((await session.execute(statement.order_by(teams.c.name))).scalars())
 
 
-async def read_uncharged(session: AsyncSession, team: str, limit: int) -> list[Any]:
-    """The most urgent jobs of a team that wait for room in its quota: id, charges."""
+async def read_uncharged(session: AsyncSession, team: str, limit: int, behind: Any = None) -> list[Any]:
+    """The most urgent jobs of a team that wait for room in its quota, or those behind one of them."""
     statement = (
-        select(jobs.c.id, jobs.c.charges)
+        select(jobs.c.id, jobs.c.priority_rank, jobs.c.charges)
         .where(
             jobs.c.team == team, jobs.c.state == JobState.HELD, jobs.c.charged.is_(False), jobs.c.desired == Desired.RUN
         )
         .order_by(jobs.c.priority_rank.desc(), jobs.c.id)
         .limit(limit)
     )
+    if behind is not None:
+        later = and_(jobs.c.priority_rank == behind.priority_rank, jobs.c.id > behind.id)
+        statement = statement.where(or_(jobs.c.priority_rank < behind.priority_rank, later))
     return list(await session.execute(statement))
 
 

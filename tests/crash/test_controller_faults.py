@@ -91,6 +91,30 @@ async def test_a_refusal_after_a_lost_answer_does_not_hide_the_job_that_exists(w
     await world.until_state(job_id, "succeeded")
 
 
+async def test_a_namespace_that_we_may_not_create_but_that_is_there_will_do(world: Any) -> None:
+    await world.make_team()
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-nlp"}}
+    await world.client.request("POST", "/api/v1/namespaces", body=manifest)
+    forbidden = {"effect": "answer", "status": 403, "reason": "Forbidden", "message": "no"}
+    world.cluster.faults.add(Fault(method="POST", plural="namespaces", count=100, **forbidden))
+    world.start()
+    await world.until_state(await world.submit(), "succeeded")
+
+
+async def test_a_namespace_that_we_may_not_create_and_that_is_not_there_is_named(world: Any) -> None:
+    await world.make_team()
+    forbidden = {"effect": "answer", "status": 403, "reason": "Forbidden", "message": "no"}
+    world.cluster.faults.add(Fault(method="POST", plural="namespaces", count=100, **forbidden))
+    world.start()
+    job_id = await world.submit()
+
+    async def waits() -> bool:
+        row = await world.row(job_id)
+        return (row.state, row.reason) == ("held", "NamespaceMissing")
+
+    await world.until(waits)
+
+
 async def test_a_foreign_job_of_the_same_name_is_left_alone(world: Any) -> None:
     await world.make_team()
     job_id = await world.submit()

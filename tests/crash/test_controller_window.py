@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 
 from app.controller.leader import leases
@@ -73,6 +74,24 @@ async def test_jobs_that_wait_for_their_quota_go_on_when_there_is_room(world: An
     released = sorted(await world.rows(jobs), key=lambda row: row.released_at)
     assert [row.name for row in released] == names
     assert set((await world.usage()).values()) == {0}
+
+
+async def test_jobs_that_a_lowered_quota_made_impossible_hide_nobody(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.controller.releasing._MOST_CHARGED", 2)
+    await world.make_team({"limits": {"nvidia.com/gpu": {"outstanding": 2}}, "on_over_quota": "hold"})
+    running = await world.submit("running", command="sleep 2", gpus=2)
+    for number in range(5):
+        await world.submit(f"large-{number}", gpus=2)
+    small = await world.submit("small", gpus=1)
+    async with world.sessions.begin() as session:
+        lowered = """UPDATE team_quotas SET limits = '{"nvidia.com/gpu": {"outstanding": 1}}'"""
+        await (await session.connection()).exec_driver_sql(lowered)
+    world.start()
+    for job_id in (running, small):
+        await world.until_state(job_id, "succeeded")
+    assert (await world.states()).count("held") == 5
 
 
 async def test_a_queue_is_created_changed_and_read_back(world: Any) -> None:

@@ -286,6 +286,7 @@ def test_cancelling_commands_again_ever_more_rarely_until_the_job_shows_it() -> 
     assert decide(situation(CANCELLING, shown, commands=1, commanded_at=ago(2))).actions == (Action.TERMINATE,)
     assert decide(situation(CANCELLING, shown, commands=20, commanded_at=ago(59))).look_again_seconds == 1
     assert decide(situation(CANCELLING, volcano_job("Terminating"), pod(0))).actions == ()
+    assert "3 requests" in (decide(situation(CANCELLING, shown, commands=3, commanded_at=ago(1))).message or "")
 
 
 def test_cancelled_only_when_the_last_pod_is_gone() -> None:  # C-03, C-10
