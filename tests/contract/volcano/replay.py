@@ -29,9 +29,10 @@ WATCHED = {
     "Queue": QUEUES,
     "Command": "/apis/bus.volcano.sh/v1alpha1/commands",
 }
-RECORDERS_QUEUES = (
-    {"metadata": {"name": "high-priority"}, "spec": {"weight": 2, "capability": {"nvidia.com/gpu": 4}}},
-    {"metadata": {"name": "low-priority"}, "spec": {"weight": 1, "capability": {"nvidia.com/gpu": 2}}},
+_QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+RECORDERS_QUEUES: tuple[dict[str, Any], ...] = (
+    {**_QUEUE, "metadata": {"name": "high-priority"}, "spec": {"weight": 2, "capability": {"nvidia.com/gpu": 4}}},
+    {**_QUEUE, "metadata": {"name": "low-priority"}, "spec": {"weight": 1, "capability": {"nvidia.com/gpu": 2}}},
 )
 CANARY = "canary"
 
@@ -165,7 +166,7 @@ class Replay:
             owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "nobody"}
             orphan = {"metadata": {"name": name, "ownerReferences": [owner]}}
             await self._create("/api/v1/namespaces/default/configmaps", orphan)
-            await self._create(QUEUES, {"metadata": {"name": name}, "spec": {"weight": 1}})
+            await self._create(QUEUES, {**_QUEUE, "metadata": {"name": name}, "spec": {"weight": 1}})
             async with asyncio.timeout(WAIT_SECONDS):
                 while not await self._passed(name):  # noqa: ASYNC110 - over HTTP
                     await asyncio.sleep(POLL_SECONDS)
