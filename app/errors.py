@@ -117,14 +117,6 @@ class QueueNotOpen(AppError):
     status = HTTPStatus.CONFLICT
 
 
-class QueueInUse(AppError):
-    """Teams or live jobs still use the queue."""
-
-    type = "queue-in-use"
-    title = "The queue is in use"
-    status = HTTPStatus.CONFLICT
-
-
 class Conflict(AppError):
     """The request does not go with the present state of the object."""
 

@@ -57,6 +57,3 @@ TeamViewer = Annotated[Principal, Depends(_member(Role.VIEWER))]
 
 TeamSubmitter = Annotated[Principal, Depends(_member(Role.SUBMITTER))]
 """Members of the team in the path who may submit jobs, and administrators."""
-
-TeamManager = Annotated[Principal, Depends(_member(Role.MANAGER))]
-"""Managers of the team in the path, and administrators."""

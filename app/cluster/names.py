@@ -14,7 +14,6 @@ RECORDED_FINALIZER = "pumice.dev/recorded"
 VOLCANO_JOB_NAME_LABEL = "volcano.sh/job-name"
 VOLCANO_TASK_LABEL = "volcano.sh/task-spec"
 VOLCANO_TASK_INDEX_LABEL = "volcano.sh/task-index"
-VOLCANO_QUEUE_LABEL = "volcano.sh/queue-name"
 
 # Only annotations hold these two (volcano-facts 2.10, Volcano v1.15.1); task and index are there as well.
 VOLCANO_JOB_VERSION_ANNOTATION = "volcano.sh/job-version"

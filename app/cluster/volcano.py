@@ -159,15 +159,6 @@ class Volcano:
             body["metadata"] = {**body.get("metadata", {}), "resourceVersion": resource_version}
         return await self._client.request("PATCH", QUEUE.object_path(None, name), body=body, content_type=MERGE_PATCH)
 
-    async def delete_queue(self, name: str, *, uid: str) -> bool:
-        """Delete a Queue of exactly this uid; False when it is not there any more."""
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
-        try:
-            await self._client.request("DELETE", QUEUE.object_path(None, name), body=options)
-        except (NotFound, Conflict):
-            return False
-        return True
-
     async def list_page(
         self,
         kind: WatchedKind,
@@ -243,25 +234,6 @@ class Volcano:
     async def version(self) -> str:
         """Return the API server's version, for example `v1.36.1`."""
         return str((await self._read("/version")).get("gitVersion") or "unknown")
-
-    async def can_list(self, kind: WatchedKind) -> bool:
-        """Return True when objects of a kind can be listed.
-
-        Raises:
-            NotFound: the API server does not know the kind: Volcano is not installed.
-            Rejected: our account may not list it.
-        """
-        try:
-            await self._read(kind.collection_path, {"limit": 1, "labelSelector": kind.label_selector})
-        except NotFound as error:
-            raise NotFound(
-                f"The cluster has no {kind.plural} of {kind.api_version}: is Volcano installed?", status=error.status
-            ) from error
-        except Rejected as error:
-            raise Rejected(
-                f"The cluster does not let us list {kind.plural} of {kind.api_version}.", status=error.status
-            ) from error
-        return True
 
     @stamina.retry(on=ClusterUnavailable, attempts=3, timeout=_READ_SECONDS, wait_initial=0.1, wait_max=1.0)
     async def _read(self, path: str, query: Query | None = None) -> Object:

@@ -5,7 +5,6 @@ from app.simulator.volcano import names
 
 KNOWN = frozenset({"env", "svc", "ssh", "tensorflow", "pytorch", "mpi", "ray", "hcclrank"})
 CONFIG_PATH = "/etc/volcano"
-CONTROLLED = "plugin-svc"
 
 
 def prepare_pod(pod: Object, job: Object, index: int) -> None:

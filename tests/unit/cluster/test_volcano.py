@@ -138,7 +138,6 @@ async def test_queue_verbs(server: Any, volcano: Volcano) -> None:
     server.answer("GET", f"{QUEUES}/q-nlp", server.json(200, queue))
     server.answer("POST", QUEUES, server.json(201, queue))
     server.answer("PATCH", f"{QUEUES}/q-nlp", server.json(200, queue), server.refusal(409, "Conflict"))
-    server.answer("DELETE", f"{QUEUES}/q-nlp", server.json(200, {}), server.refusal(404, "NotFound"))
     assert await volcano.get_queue("q-nlp") == queue
     assert await volcano.create_queue(queue) == queue
     assert await volcano.patch_queue("q-nlp", {"spec": {"weight": 2}}, resource_version="7") == queue
@@ -146,8 +145,6 @@ async def test_queue_verbs(server: Any, volcano: Volcano) -> None:
     assert server.requests[-1].body == {"spec": {"weight": 2}, "metadata": {"resourceVersion": "7"}}
     with pytest.raises(errors.Conflict):
         await volcano.patch_queue("q-nlp", {"spec": {"weight": 2}})
-    assert await volcano.delete_queue("q-nlp", uid="uid-q")
-    assert not await volcano.delete_queue("q-nlp", uid="uid-q")
 
 
 async def test_a_page_tells_where_the_list_goes_on(server: Any, volcano: Volcano) -> None:
@@ -188,16 +185,6 @@ async def test_a_refused_watch_raises(server: Any, volcano: Volcano) -> None:
 async def test_version(server: Any, volcano: Volcano) -> None:
     server.answer("GET", "/version", server.json(200, {"gitVersion": "v1.36.1"}))
     assert await volcano.version() == "v1.36.1"
-
-
-async def test_a_missing_kind_is_said_clearly(server: Any, volcano: Volcano) -> None:
-    server.answer("GET", QUEUE.collection_path, server.json(200, {"items": []}))
-    server.answer("GET", POD.collection_path, server.refusal(403, "Forbidden"))
-    assert await volcano.can_list(QUEUE)
-    with pytest.raises(errors.NotFound, match=r"no jobs of batch\.volcano\.sh/v1alpha1: is Volcano installed"):
-        await volcano.can_list(JOB)
-    with pytest.raises(errors.Rejected, match="does not let us list pods"):
-        await volcano.can_list(POD)
 
 
 async def test_a_silent_watch_can_be_left(server: Any, volcano: Volcano) -> None:
