@@ -15,6 +15,7 @@ GOLDEN = Path(__file__).parents[2] / "data" / "manifests"
 MANIFESTS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(GOLDEN.glob("*.yaml"))}
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/team-nlp/jobs"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ async def volcano() -> AsyncIterator[aiohttp.ClientSession]:
     ):
         for path, body in (
             ("/api/v1/namespaces", {"metadata": {"name": "team-nlp"}}),
-            (QUEUES, {"metadata": {"name": "q-nlp"}, "spec": {"weight": 1}}),
+            (QUEUES, {**QUEUE, "metadata": {"name": "q-nlp"}, "spec": {"weight": 1}}),
         ):
             async with session.post(path, json=body) as answer:
                 assert answer.status == 201, await answer.text()
