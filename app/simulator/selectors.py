@@ -88,10 +88,18 @@ def _field_test(kind: Kind, text: str) -> Match:
         raise bad_request(f"invalid field selector: {text!r}")
     field, operator, value = found[1], found[2], found[3].strip()
     if field not in _ALWAYS and field not in _FIELDS.get(kind, ()):
-        raise bad_request(f"field label not supported: {field}")
+        raise bad_request(_unknown_field(kind, field))
     path = ("source", "component") if field == "source" else tuple(field.split("."))
     wanted = operator != "!="
     return lambda obj: (_at(obj, path) == value) == wanted
+
+
+def _unknown_field(kind: Kind, field: str) -> str:
+    """Kinds with fields of their own, and custom ones, have other words than the rest."""
+    if kind.custom or kind in _FIELDS:
+        return f"field label not supported: {field}"
+    known = ", ".join(f'"{name}"' for name in _ALWAYS)
+    return f'"{field}" is not a known field selector: only {known}'
 
 
 def _at(obj: Object, path: tuple[str, ...]) -> str:

@@ -79,6 +79,7 @@ async def test_a_body_that_is_no_such_object_is_400(api: Any, config_maps: str, 
     status, answer = await api.post(config_maps, body)
     assert status == 400
     assert answer["kind"] == "Status"
+    assert "ConfigMap" in answer["message"]
 
 
 async def test_a_yaml_body_is_understood(api: Any, config_maps: str) -> None:

@@ -57,6 +57,9 @@ async def test_an_unknown_field_is_400(api: Any, jobs: str) -> None:
     status, answer = await api.get(jobs, fieldSelector="spec.queue=default")
     assert status == 400
     assert "field label not supported: spec.queue" in answer["message"]
+    status, answer = await api.get("/api/v1/configmaps", fieldSelector="data.x=1")
+    assert status == 400
+    assert answer["message"].startswith('"data.x" is not a known field selector: only "metadata.name"')
 
 
 async def test_events_are_selected_by_their_object(api: Any, namespace: str) -> None:

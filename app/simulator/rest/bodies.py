@@ -180,6 +180,9 @@ async def _read(request: web.Request) -> bytes:
 def _load_json(data: bytes) -> Any:
     try:
         return json.loads(data, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        ended = not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated")
+        raise bad_request("unexpected end of JSON input" if ended else "the body is not valid JSON") from error
     except (ValueError, RecursionError) as error:
         raise bad_request("the body is not valid JSON") from error
 

@@ -142,7 +142,9 @@ def _not_allowed(method: str, target: Target) -> ApiError:
     if target.name is None:
         return bad_request("name must be provided")
     verb = _VERBS.get(method, method.lower())
-    return method_not_allowed(f'{verb} is not supported on resources of kind "{resource(target.kind)}"')
+    refusal = method_not_allowed(f'{verb} is not supported on resources of kind "{resource(target.kind)}"')
+    refusal.details = {"group": target.kind.group, "kind": target.kind.plural}
+    return refusal
 
 
 def _version_of(record: Record) -> Object:
