@@ -205,7 +205,8 @@ def _stop(situation: Situation, volcano_job: ObservedJob) -> Decision:
         return replace(seen, actions=actions, message=reasons.why_not_gone(situation.pods))
     if volcano_job.phase in STOPPING_PHASES:
         return replace(seen, message=reasons.why_not_gone(situation.pods))
-    return _command(situation, seen)
+    message = reasons.why_not_stopped(situation.commands) or seen.message
+    return _command(situation, replace(seen, message=message))
 
 
 def _cancelled_when_gone(situation: Situation, seen: Decision) -> Decision:
@@ -225,8 +226,7 @@ def _command(situation: Situation, seen: Decision) -> Decision:
     due_at = situation.now if sent_at is None else sent_at + timedelta(seconds=wait)
     if due_at <= situation.now:
         return replace(seen, actions=(*seen.actions, Action.TERMINATE), look_again_seconds=wait)
-    message = reasons.why_not_stopped(situation.commands) or seen.message
-    return replace(seen, message=message, look_again_seconds=(due_at - situation.now).total_seconds())
+    return replace(seen, look_again_seconds=(due_at - situation.now).total_seconds())
 
 
 def _ended(situation: Situation) -> Decision:
