@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
+import hypothesis
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -18,6 +19,11 @@ from app.db import Sessions, create_engine, create_sessions
 from app.embedded import EmbeddedPostgres
 from app.migrate import upgrade
 from app.settings import Settings
+
+# a developer's runs look for new examples; CI repeats the same ones, so that it judges the change and not its luck
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 TEMPLATE = "pumice_template"
 _SERVER = "PUMICE_TEST_SERVER"  # handed from pytest's first process to the xdist workers
