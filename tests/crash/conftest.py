@@ -30,7 +30,7 @@ from app.simulator.kinds import JOB, Kind
 from app.teams import service as team_service
 from app.teams.schemas import QuotaPut, TeamCreate
 
-LIMIT_SECONDS = 45.0
+LIMIT_SECONDS = 90.0
 TEAM = "nlp"
 GPU = "nvidia.com/gpu"
 

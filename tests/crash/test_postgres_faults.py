@@ -13,6 +13,9 @@ from app.controller.run import run_controller
 from app.db import create_engine, create_sessions
 from app.settings import Settings
 
+# several waits, each of which may need long on a busy machine
+pytestmark = pytest.mark.timeout(240)
+
 
 class Line:
     """A line to Postgres that can fall silent (nothing is closed, nothing arrives) or be cut."""
