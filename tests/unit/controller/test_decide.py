@@ -1,119 +1,14 @@
 """What `decide` makes of a row and the cluster; the ids in comments are those of the cases and recorded traces."""
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
-from uuid import UUID
+from datetime import timedelta
 
 import pytest
 
-from app.cluster.names import RECORDED_FINALIZER
 from app.cluster.observed import Counts as StatusCounts
-from app.cluster.observed import ObservedJob, ObservedPodGroup
 from app.controller.decide import decide
-from app.controller.facts import Absence, Action, Counts, JobFacts, PodFacts, Situation
-from app.jobs.states import Desired, JobState
-
-NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
-UID = "uid-a"
-
-
-def ago(seconds: float) -> datetime:
-    return NOW - timedelta(seconds=seconds)
-
-
-def row(**facts: Any) -> JobFacts:
-    standard = JobFacts(
-        id=UUID(int=1),
-        team="nlp",
-        queue="q-nlp",
-        k8s_namespace="team-nlp",
-        k8s_name="a",
-        desired=Desired.RUN,
-        state=JobState.PENDING,
-        reason=None,
-        message=None,
-        counts=Counts(),
-        replicas=2,
-        min_available=2,
-        min_success=None,
-        attempt=1,
-        k8s_uid=UID,
-        lock_expires_at=None,
-        submitted_at=ago(100),
-        started_at=None,
-        ended_at=None,
-        recorded_at=None,
-        cleaned_at=None,
-    )
-    return replace(standard, **facts)
-
-
-def volcano_job(phase: str = "Pending", **facts: Any) -> ObservedJob:
-    standard = ObservedJob(
-        uid=UID,
-        namespace="team-nlp",
-        name="a",
-        job_id=str(UUID(int=1)),
-        installation="i",
-        queue="q-nlp",
-        phase=phase,
-        version=0,
-        retry_count=0,
-        min_available=2,
-        counts=StatusCounts(),
-        deleting=False,
-        finalizers=(RECORDED_FINALIZER,),
-        created_at=ago(100),
-        last_transition_at=ago(1),
-        resource_version="1",
-    )
-    return replace(standard, **facts)
-
-
-def pod(index: int, phase: str = "Running", **facts: Any) -> PodFacts:
-    standard = PodFacts(
-        uid=f"pod-{index}-{phase}",
-        name=f"a-worker-{index}",
-        task="worker",
-        index=index,
-        attempt=1,
-        phase=phase,
-        created_at=ago(50),
-        node="gpu-1",
-        started_at=None if phase == "Pending" else ago(40),
-        ended_at=ago(10) if phase in {"Succeeded", "Failed"} else None,
-        exit_code={"Succeeded": 0, "Failed": 3}.get(phase),
-        reason="Error" if phase == "Failed" else None,
-    )
-    return replace(standard, **facts)
-
-
-def group(phase: str = "Pending", **facts: Any) -> ObservedPodGroup:
-    standard = ObservedPodGroup(
-        uid="g",
-        namespace="team-nlp",
-        name="a-uid-a",
-        job_uid=UID,
-        job_id=None,
-        queue="q-nlp",
-        phase=phase,
-        condition="",
-        reason="",
-        message="",
-        condition_at=None,
-        min_member=2,
-        running=0,
-        succeeded=0,
-        failed=0,
-        created_at=ago(90),
-        resource_version="1",
-    )
-    return replace(standard, **facts)
-
-
-def situation(job: JobFacts, shown: ObservedJob | None = None, *pods: PodFacts, **facts: Any) -> Situation:
-    return Situation(job=job, now=NOW, volcano_job=shown, pods=pods, **facts)
+from app.controller.facts import Absence, Action, Counts
+from app.jobs.states import JobState
+from tests.unit.controller.situations import NOW, UID, ago, group, pod, row, situation, volcano_job
 
 
 @pytest.mark.parametrize(
@@ -273,80 +168,6 @@ def test_a_job_deleted_after_its_end_keeps_its_end() -> None:  # trace 13
     assert decision.state == "succeeded"
     unseen_end = volcano_job("Running", deleting=True)
     assert decide(situation(job, unseen_end, pod(0, "Succeeded"), pod(1, "Failed"))).state == "failed"
-
-
-CANCELLING = row(state=JobState.CANCELLING, desired=Desired.CANCEL)
-
-
-def test_cancelling_commands_again_ever_more_rarely_until_the_job_shows_it() -> None:
-    shown = volcano_job("Running")
-    assert decide(situation(CANCELLING, shown, pod(0))).actions == (Action.TERMINATE,)
-    sent = decide(situation(CANCELLING, shown, pod(0), commands=1, commanded_at=ago(1)))
-    assert (sent.actions, sent.look_again_seconds) == ((), 1)
-    assert decide(situation(CANCELLING, shown, commands=1, commanded_at=ago(2))).actions == (Action.TERMINATE,)
-    assert decide(situation(CANCELLING, shown, commands=20, commanded_at=ago(59))).look_again_seconds == 1
-    assert decide(situation(CANCELLING, volcano_job("Terminating"), pod(0))).actions == ()
-    assert "3 requests" in (decide(situation(CANCELLING, shown, commands=3, commanded_at=ago(1))).message or "")
-
-
-def test_cancelled_only_when_the_last_pod_is_gone() -> None:  # C-03, C-10
-    staying = pod(1, deleting=True, node="gpu-3")
-    waiting = decide(situation(CANCELLING, volcano_job("Terminated"), staying))
-    assert waiting.state == "cancelling"
-    assert waiting.message == "Waits for 1 pods to go: a-worker-1 on gpu-3."
-    done = decide(situation(CANCELLING, volcano_job("Terminated"), pod(0, "Succeeded")))
-    assert (done.state, done.counts, done.ended_at is not None) == ("cancelled", Counts(succeeded=1), True)
-    gone = decide(situation(CANCELLING, None, staying, absence=Absence.CONFIRMED))
-    assert gone.state == "cancelling"
-    assert decide(situation(CANCELLING, absence=Absence.CONFIRMED)).state == "cancelled"
-
-
-def test_cancelling_a_job_that_may_have_been_sent_waits_for_the_claim_and_then_asks() -> None:
-    job = replace(CANCELLING, k8s_uid=None, lock_expires_at=NOW + timedelta(seconds=5))
-    waiting = decide(situation(job, absence=Absence.UNSEEN))
-    assert (waiting.actions, waiting.look_again_seconds) == ((), 5)
-    late = replace(job, lock_expires_at=ago(1))
-    assert decide(situation(late, absence=Absence.UNSEEN)).actions == (Action.CONFIRM_ABSENCE,)
-    assert decide(situation(late, absence=Absence.CONFIRMED)).state == "cancelled"
-    assert decide(situation(late, volcano_job("Running"))).actions == (Action.TERMINATE,)
-    assert decide(situation(late, volcano_job("Running"))).k8s_uid == UID
-
-
-def test_cancelling_a_job_that_somebody_deleted_lets_it_go() -> None:
-    shown = volcano_job("Running", deleting=True)
-    assert decide(situation(CANCELLING, shown, pod(0))).actions == (Action.RELEASE_FINALIZER,)
-
-
-ENDED = row(state=JobState.SUCCEEDED, ended_at=ago(10))
-
-
-def test_after_the_end_the_finalizer_goes_and_after_retention_the_job() -> None:
-    shown = volcano_job("Completed")
-    assert decide(situation(ENDED, shown)).actions == (Action.RELEASE_FINALIZER,)
-    released = volcano_job("Completed", finalizers=())
-    kept = decide(situation(ENDED, released))
-    assert (kept.actions, kept.look_again_seconds) == ((), 590)
-    assert decide(situation(ENDED, released, retention_seconds=10)).actions == (Action.DELETE,)
-    deleting = volcano_job("Completed", finalizers=(), deleting=True)
-    assert decide(situation(ENDED, deleting, retention_seconds=10)).actions == ()
-
-
-def test_an_ended_job_is_cleaned_when_a_get_has_not_found_it() -> None:
-    assert (decide(situation(ENDED)).actions, decide(situation(ENDED)).cleaned) == ((), False)
-    unseen = decide(situation(ENDED, absence=Absence.UNSEEN))
-    assert (unseen.actions, unseen.recorded, unseen.cleaned) == ((Action.CONFIRM_ABSENCE,), False, False)
-    gone = decide(situation(ENDED, absence=Absence.CONFIRMED))
-    assert (gone.actions, gone.recorded, gone.cleaned) == ((), True, True)
-    cleaned = replace(ENDED, recorded_at=ago(5), cleaned_at=ago(5))
-    assert decide(situation(cleaned, absence=Absence.UNSEEN)).actions == ()
-    never_there = replace(ENDED, k8s_uid=None)
-    assert decide(situation(never_there, absence=Absence.UNSEEN)).actions == ()
-
-
-def test_an_ended_job_that_still_runs_in_the_cluster_is_terminated() -> None:
-    ended = replace(ENDED, state=JobState.LOST)
-    decision = decide(situation(ended, volcano_job("Running"), pod(0)))
-    assert decision.actions == (Action.RELEASE_FINALIZER, Action.TERMINATE)
 
 
 def test_a_held_job_is_left_alone() -> None:
