@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -7,17 +6,9 @@ import pytest
 from app.cluster.observe import observe_job, observe_node, observe_pod_group, observe_queue
 from app.cluster.observe_pod import observe_pod
 from app.cluster.observed import Counts, Taint
+from tests.unit.cluster.objects import NAMED, at, container, ended, stamp
 
 PROJECTIONS = [observe_job, observe_pod_group, observe_pod, observe_queue, observe_node]
-NAMED = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7"}
-
-
-def at(second: int) -> datetime:
-    return datetime(2026, 11, 30, 22, 0, second, tzinfo=UTC)
-
-
-def stamp(second: int) -> str:
-    return f"2026-11-30T22:00:{second:02}Z"
 
 
 def test_job() -> None:
@@ -105,167 +96,6 @@ def test_messages_are_cut_and_can_be_stored() -> None:
     assert group.message.startswith("??x")
 
 
-def pod(status: dict[str, Any], **spec: Any) -> Any:
-    labels = {"pumice.dev/job-id": "id-1", "volcano.sh/job-name": "a", "volcano.sh/task-spec": "worker"}
-    annotations = {"volcano.sh/job-version": "2", "volcano.sh/job-retry-count": "1", "volcano.sh/task-index": "12"}
-    metadata = {**NAMED, "labels": labels, "annotations": annotations, "creationTimestamp": stamp(1)}
-    observed = observe_pod({"metadata": metadata, "spec": spec, "status": status})
-    assert observed is not None
-    return observed
-
-
-def container(state: dict[str, Any], last: dict[str, Any] | None = None, restarts: int = 0) -> dict[str, Any]:
-    return {"state": state, "lastState": last, "restartCount": restarts}
-
-
-def ended(code: int, reason: str = "", message: str = "", start: int = 2, end: int = 5) -> dict[str, Any]:
-    times = {"startedAt": stamp(start), "finishedAt": stamp(end)}
-    return {"terminated": {"exitCode": code, "reason": reason, "message": message, **times}}
-
-
-def test_pod_says_whose_it_is() -> None:
-    found = pod({"phase": "Running"}, nodeName="gpu-1")
-    assert (found.job_id, found.job_name, found.task, found.index) == ("id-1", "a", "worker", 12)
-    assert (found.job_version, found.retry_count, found.node, found.created_at) == (2, 1, "gpu-1", at(1))
-
-
-@pytest.mark.parametrize(
-    ("status", "reason", "exit_code"),
-    [
-        ({"phase": "Failed", "containerStatuses": [container(ended(137, "OOMKilled"))]}, "OOMKilled", 137),
-        ({"phase": "Failed", "containerStatuses": [container(ended(3, "Error"))]}, "Error", 3),
-        ({"phase": "Failed", "containerStatuses": [container(ended(3))]}, "Error", 3),
-        (
-            {"phase": "Failed", "containerStatuses": [container(ended(0, "Completed")), container(ended(2, "Error"))]},
-            "Error",
-            2,
-        ),
-        (
-            {"phase": "Failed", "reason": "Evicted", "containerStatuses": [container(ended(137, "Error"))]},
-            "Evicted",
-            137,
-        ),
-        ({"phase": "Unknown", "reason": "NodeLost"}, "NodeLost", None),
-        ({"phase": "Succeeded", "containerStatuses": [container(ended(0, "Completed"))]}, "", 0),
-        (
-            {
-                "phase": "Running",
-                "containerStatuses": [container({"waiting": {"reason": "CrashLoopBackOff"}}, ended(1, "Error"), 4)],
-            },
-            "CrashLoopBackOff",
-            1,
-        ),
-        (
-            {"phase": "Pending", "containerStatuses": [container({"waiting": {"reason": "ImagePullBackOff"}})]},
-            "ImagePullBackOff",
-            None,
-        ),
-        (
-            {"phase": "Pending", "containerStatuses": [container({"waiting": {"reason": "ContainerCreating"}})]},
-            "",
-            None,
-        ),
-        (
-            {"phase": "Pending", "initContainerStatuses": [container(ended(1, "Error"))], "containerStatuses": None},
-            "Error",
-            1,
-        ),
-        (
-            {
-                "phase": "Pending",
-                "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-            },
-            "Unschedulable",
-            None,
-        ),
-        ({}, "", None),
-    ],
-)
-def test_pod_trouble(status: dict[str, Any], reason: str, exit_code: int | None) -> None:
-    found = pod(status)
-    assert (found.reason, found.exit_code) == (reason, exit_code)
-
-
-def test_pod_waits_and_restarts() -> None:
-    waiting = container({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}}, ended(1), 3)
-    found = pod({"phase": "Running", "containerStatuses": [waiting, container({"running": {}}, None, 2)]})
-    assert (found.waiting_reason, found.message, found.restarts) == ("CrashLoopBackOff", "back-off 40s", 5)
-
-
-def test_pod_disruption() -> None:
-    conditions = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
-    assert pod({"phase": "Running", "conditions": conditions}).disruption == "PreemptionByScheduler"
-    assert pod({"phase": "Running"}).disruption == ""
-
-
-@pytest.mark.parametrize(
-    ("status", "started_at", "ended_at"),
-    [
-        ({"phase": "Pending", "startTime": stamp(2)}, None, None),
-        ({"phase": "Running", "containerStatuses": [container({"running": {"startedAt": stamp(4)}})]}, at(4), None),
-        ({"phase": "Running", "startTime": stamp(2)}, at(2), None),
-        (
-            {
-                "phase": "Succeeded",
-                "containerStatuses": [container(ended(0, start=3, end=5)), container(ended(0, start=2, end=9))],
-            },
-            at(2),
-            at(9),
-        ),
-        (
-            {
-                "phase": "Failed",
-                "reason": "Evicted",
-                "conditions": [{"type": "Ready", "lastTransitionTime": stamp(7)}, {"type": "PodScheduled"}],
-            },
-            None,
-            at(7),
-        ),
-        ({"phase": "Failed", "startTime": "0001-01-01T00:00:00Z"}, None, None),
-    ],
-)
-def test_pod_times(status: dict[str, Any], started_at: datetime | None, ended_at: datetime | None) -> None:
-    found = pod(status)
-    assert (found.started_at, found.ended_at) == (started_at, ended_at)
-
-
-def holding(**resources: Any) -> dict[str, Any]:
-    return {"resources": {"limits": {name.replace("_", "/"): value for name, value in resources.items()}}}
-
-
-@pytest.mark.parametrize(
-    ("spec", "resources"),
-    [
-        ({}, {}),
-        ({"containers": None}, {}),
-        (
-            {"containers": [{"resources": {"limits": {"cpu": "4", "memory": "1Gi", "nvidia.com/gpu": "2"}}}]},
-            {"nvidia.com/gpu": 2},
-        ),
-        ({"containers": [{"resources": {"requests": {"amd.com/gpu": 1}, "limits": None}}]}, {"amd.com/gpu": 1}),
-        (
-            {"containers": [{"resources": {"requests": {"a.b/c": "1"}, "limits": {"a.b/c": "1000m"}}}] * 2},
-            {"a.b/c": 2},
-        ),
-        (
-            {"containers": [holding(x_gpu="1")], "initContainers": [holding(x_gpu="3"), holding(x_gpu="2")]},
-            {"x/gpu": 3},
-        ),
-        (
-            {
-                "containers": [holding(x_gpu="1")],
-                "initContainers": [{**holding(x_gpu="2"), "restartPolicy": "Always"}, holding(x_gpu="2")],
-            },
-            {"x/gpu": 4},
-        ),
-        ({"containers": [holding(x_gpu="0.5", y_gpu="-1", z_gpu="0")]}, {}),
-        ({"containers": [{"resources": {"limits": {"kubernetes.io/batch-cpu": "1", "hugepages-2Mi": "1Gi"}}}]}, {}),
-    ],
-)
-def test_pod_holds_whole_devices(spec: dict[str, Any], resources: dict[str, int]) -> None:
-    assert pod({}, **spec).resources == resources
-
-
 def test_queue() -> None:
     spec = {
         "weight": 2,
@@ -331,6 +161,7 @@ def test_what_has_no_name_is_nothing(project: Any, obj: dict[str, Any]) -> None:
 
 JUNK = (None, [], {}, [None], [[]], [{}], {"a": None}, 7, -1, 2**70, 1.5, True, "", "x", "9" * 99)
 
+
 WHOLE_JOB = {
     "metadata": {
         **NAMED,
@@ -342,6 +173,8 @@ WHOLE_JOB = {
     "spec": {"queue": "q", "minAvailable": 1},
     "status": {"state": {"phase": "Running", "lastTransitionTime": stamp(3)}, "version": 1, "running": 1},
 }
+
+
 WHOLE_POD = {
     "metadata": {
         **NAMED,
@@ -364,11 +197,15 @@ WHOLE_POD = {
         "initContainerStatuses": [container({"running": {"startedAt": stamp(2)}})],
     },
 }
+
+
 WHOLE_QUEUE = {
     "metadata": NAMED,
     "spec": {"weight": 1, "capability": {"cpu": "1"}, "guarantee": {"resource": {"cpu": "1"}}, "reclaimable": True},
     "status": {"state": "Open", "allocated": {"cpu": "1"}},
 }
+
+
 WHOLE_NODE = {
     "metadata": NAMED,
     "spec": {"unschedulable": True, "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]},
