@@ -108,7 +108,8 @@ async def controller(world: Any, over_the_line: Settings) -> AsyncIterator["asyn
     task = asyncio.create_task(run_controller(settings, create_sessions(engine), engine, world.client, stop=stop))
     yield task
     stop.set()
-    await asyncio.wait_for(task, 20)
+    # where Postgres is silent, each connection in use is given up after three seconds, some of them one after the other
+    await asyncio.wait_for(task, 60)
     await engine.dispose()
 
 
