@@ -115,3 +115,24 @@ async def test_the_first_error_ends_all_and_passes_as_it_is() -> None:
     with pytest.raises(Crash):
         await run_together(waits(), crashes())
     assert ended == ["waits"]
+
+
+async def test_a_part_that_does_not_close_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.controller.together.CLOSING_SECONDS", 0.05)
+    answer, stuck = asyncio.Event(), asyncio.Event()
+
+    async def waits_for_an_answer() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stuck.set()
+            await answer.wait()
+
+    async def crashes() -> None:
+        await asyncio.sleep(0)
+        raise Crash
+
+    with pytest.raises(Crash):
+        await asyncio.wait_for(run_together(waits_for_an_answer(), crashes()), 10)
+    assert stuck.is_set()
+    answer.set()
