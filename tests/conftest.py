@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -72,24 +73,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash_directory, ignore_errors=True)
 
 
+@asynccontextmanager
+async def _database(template: str = "") -> AsyncIterator[str]:
+    server = os.environ[_SERVER]
+    name = f"t_{uuid4().hex}"
+    await _admin(server, f"CREATE DATABASE {name} {template}")
+    yield _on(server, name)
+    await _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 async def database_url() -> AsyncIterator[str]:
     """The address of a migrated, empty database that this test has for itself."""
-    server = os.environ[_SERVER]
-    name = f"t_{uuid4().hex}"
-    await _admin(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-    yield _on(server, name)
-    await _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+    async with _database(f"TEMPLATE {TEMPLATE}") as url:
+        yield url
 
 
 @pytest.fixture
 async def empty_database_url() -> AsyncIterator[str]:
     """The address of a database without any table."""
-    server = os.environ[_SERVER]
-    name = f"t_{uuid4().hex}"
-    await _admin(server, f"CREATE DATABASE {name}")
-    yield _on(server, name)
-    await _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+    async with _database() as url:
+        yield url
 
 
 @pytest.fixture
