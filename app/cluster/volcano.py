@@ -165,15 +165,13 @@ class Volcano:
         *,
         limit: int = 500,
         continue_token: str = "",
-        label_selector: str | None = None,
     ) -> Page:
         """Read one page of all objects of a kind. Not repeated: the informer backs off by itself.
 
         Args:
-            kind: what to list; its own label selector counts when none is given.
+            kind: what to list, narrowed by its label selector.
             limit: objects at the most; the server may send fewer.
             continue_token: of the page before; "" starts.
-            label_selector: in place of the kind's own.
 
         Raises:
             Expired: the continue token is too old; the list must start anew.
@@ -181,7 +179,7 @@ class Volcano:
         query: Query = {
             "limit": limit,
             "continue": continue_token or None,
-            "labelSelector": label_selector or kind.label_selector,
+            "labelSelector": kind.label_selector,
         }
         answer = await self._client.request("GET", kind.collection_path, query=query, timeout_seconds=_LIST_SECONDS)
         items, metadata = answer.get("items"), answer.get("metadata")
@@ -201,17 +199,15 @@ class Volcano:
         timeout_seconds: int,
         sock_read_seconds: float,
         connect_seconds: float = 5.0,
-        label_selector: str | None = None,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         """Open a watch; entering succeeds once the server has accepted it.
 
         Args:
-            kind: what to watch; its own label selector counts when none is given.
+            kind: what to watch, narrowed by its label selector.
             resource_version: everything after it is sent.
             timeout_seconds: when the server is to end the watch by itself.
             sock_read_seconds: silence after which the connection counts as dead.
             connect_seconds: until the connection stands.
-            label_selector: in place of the kind's own.
 
         Raises:
             Expired: 410 as the answer; as an ERROR event it is yielded like any other event.
@@ -221,7 +217,7 @@ class Volcano:
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": timeout_seconds,
-            "labelSelector": label_selector or kind.label_selector,
+            "labelSelector": kind.label_selector,
         }
         async with (
             self._client.stream(
