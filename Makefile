@@ -3,15 +3,18 @@ PYTHON ?= python3
 UV ?= uv
 ARGS ?=
 BIN := .venv/bin
+CONTROLPLANE := tests/controlplane
+# kubectl refuses an API server that does not say which version it is
+GO_BUILD := go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.1"
 STAMP := .venv/.installed
 COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format openapi generated bench lock
+.PHONY: help setup demo test controlplane test-contract test-crash e2e soak check format openapi generated bench lock
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 24
 
 setup: $(STAMP) ## install what requirements.lock says into .venv, once
 
@@ -31,6 +34,19 @@ demo: setup ## play the main scenario on a simulated cluster
 
 test: setup ## run every suite that needs neither Go nor Docker
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+controlplane: $(CONTROLPLANE)/bin/.built ## build a real kube-apiserver, etcd, controller manager and kwok (needs Go)
+
+$(CONTROLPLANE)/bin/.built: $(CONTROLPLANE)/go.mod $(CONTROLPLANE)/go.sum
+	@if ! command -v go >/dev/null && [ -z "$$CI" ]; then echo "There is no Go here: skipped."; else \
+		echo "Building the control plane (about ten minutes the first time) ..." && cd $(CONTROLPLANE) && \
+		$(GO_BUILD) -o bin/etcd go.etcd.io/etcd/server/v3 && \
+		$(GO_BUILD) -o bin/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager \
+			sigs.k8s.io/kwok/cmd/kwok && touch bin/.built; fi
+
+test-contract: setup controlplane ## run the contract suite on a real kube-apiserver
+	$(BIN)/pytest tests/contract --control-plane -n 2 --ignore tests/contract/volcano \
+		--ignore tests/contract/test_kubectl.py $(ARGS)
 
 check: setup ## lint, types, layers, and drift of generated files and of the schema
 	$(BIN)/ruff check .

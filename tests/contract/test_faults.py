@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from typing import Any
 
 import aiohttp
@@ -174,7 +173,6 @@ async def test_a_fault_that_makes_no_sense_is_400(api: Any, cluster: Any, path: 
     assert (await api.post(f"/simulator/{path}", body))[0] == 400
 
 
-@pytest.mark.skipif("PUMICE_CONTRACT_URL" in os.environ, reason="this needs its own simulated cluster")
 async def test_a_token_is_required() -> None:
     settings = SimulatorSettings(nodes=0, volcano=False, token="right")
     async with SimulatedCluster(settings) as cluster, aiohttp.ClientSession() as session:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from app.simulator.cluster import SimulatedCluster, SimulatorSettings
 pytestmark = [
     pytest.mark.kubectl,
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl on this machine"),
-    pytest.mark.skipif("PUMICE_CONTRACT_URL" in os.environ, reason="this needs Volcano and its own simulated cluster"),
 ]
 
 LIMIT_SECONDS = 60
