@@ -41,7 +41,7 @@ _COLUMNS: dict[Kind, tuple[Object, ...]] = {
 """What `kubectl get` shows (volcano-facts 1.1)."""
 
 
-def definitions() -> list[Object]:
+def custom_resource_definitions() -> list[Object]:
     """The CustomResourceDefinition of each kind of Volcano, ready to be created in a real cluster."""
     return [_definition(kind) for kind in SCHEMAS]
 
