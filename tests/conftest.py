@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -20,6 +20,9 @@ from app.db import Sessions, create_engine, create_sessions
 from app.embedded import EmbeddedPostgres
 from app.migrate import upgrade
 from app.settings import Settings
+from app.simulator.crds import custom_resource_definitions
+from tests.controlplane.binaries import may_skip, why_missing
+from tests.controlplane.plane import ControlPlane
 
 # a developer's runs look for new examples; CI repeats the same ones, so that it judges the change and not its luck
 hypothesis.settings.register_profile("ci", derandomize=True)
@@ -51,6 +54,10 @@ async def _make_template(server: str, *, ours: bool) -> None:
     engine = create_async_engine(_on(server, TEMPLATE), poolclass=NullPool)
     await upgrade(engine)
     await engine.dispose()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--control-plane", action="store_true", help="run on a real kube-apiserver (make controlplane)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -116,3 +123,19 @@ def sessions(engine: AsyncEngine) -> Sessions:
 @pytest.fixture(autouse=True)
 def _disarmed() -> None:
     failpoints.disarm()
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A real control plane with Volcano's kinds and three GPU nodes, one for each worker."""
+    missing = why_missing()
+    if missing and may_skip():
+        pytest.skip(missing)
+    if missing:
+        pytest.fail(missing)
+    with (
+        tempfile.TemporaryDirectory(prefix="p-") as path,
+        ControlPlane(Path(path), custom_resource_definitions()) as plane,
+    ):
+        plane.add_nodes()
+        yield plane

@@ -1,12 +1,12 @@
-"""One suite for every API server: the simulated one, or the one that `PUMICE_CONTRACT_URL` names.
+"""One suite for two API servers: the simulated one, and with `--control-plane` a real kube-apiserver.
 
-The other one needs Volcano's CRDs and no webhooks; `PUMICE_CONTRACT_TOKEN` is its bearer token.
+The real one has our CRDs for Volcano's kinds, RBAC, and the controllers of `tests/controlplane`; neither has Volcano.
 """
 
 import asyncio
 import io
 import json
-import os
+import ssl
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,18 +16,28 @@ import aiohttp
 import pytest
 
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
+from tests.controlplane.plane import ControlPlane
 
 JOBS = "/apis/batch.volcano.sh/v1alpha1"
 LIMIT_SECONDS = 20
 
 
 class Api:
-    """Requests to an API server; answers are (status, value)."""
+    """Requests of an administrator to an API server; answers are (status, value)."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, cluster: SimulatedCluster | None) -> None:
+    def __init__(self, session: aiohttp.ClientSession, url: str, server: SimulatedCluster | ControlPlane) -> None:
         self.session = session
         self.url = url
-        self.cluster = cluster
+        self.server = server
+        self.authority = str(server.credentials.authority) if isinstance(server, ControlPlane) else None
+
+    async def forget_the_past(self) -> None:
+        """Make every resourceVersion and every continue token of before too old, as time does to them."""
+        if isinstance(self.server, SimulatedCluster):
+            self.server.faults.compact()
+            self.server.faults.expire_continues()
+        else:
+            await asyncio.to_thread(_compact_and_restart, self.server)
 
     async def call(
         self, method: str, path: str, body: Any = None, content_type: str | None = None, **query: str | int
@@ -80,24 +90,35 @@ class Api:
                 yield json.loads(line)
 
 
+def _compact_and_restart(plane: ControlPlane) -> None:
+    """A compaction is not enough: the API server's own cache remembers the last events."""
+    plane.compact()
+    plane.api_server.stop()
+    plane.start_api_server()
+
+
 @pytest.fixture
-async def api() -> AsyncIterator[Api]:
-    url, token = os.environ.get("PUMICE_CONTRACT_URL"), os.environ.get("PUMICE_CONTRACT_TOKEN")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+async def api(request: pytest.FixtureRequest) -> AsyncIterator[Api]:
     timeout = aiohttp.ClientTimeout(total=LIMIT_SECONDS)
-    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
-        if url:
-            yield Api(session, url, None)
-            return
-        async with SimulatedCluster(SimulatorSettings(nodes=1, speed=20, volcano=False)) as cluster:
-            yield Api(session, cluster.url, cluster)
+    if request.config.getoption("--control-plane"):
+        plane = request.getfixturevalue("control_plane")
+        headers = {"Authorization": f"Bearer {plane.admin_token}"}
+        trust = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=plane.credentials.authority))
+        async with aiohttp.ClientSession(headers=headers, timeout=timeout, connector=trust) as session:
+            yield Api(session, plane.url, plane)
+        return
+    async with (
+        SimulatedCluster(SimulatorSettings(nodes=1, speed=20, volcano=False)) as cluster,
+        aiohttp.ClientSession(timeout=timeout) as session,
+    ):
+        yield Api(session, cluster.url, cluster)
 
 
 @pytest.fixture
 def cluster(api: Api) -> SimulatedCluster:
-    if api.cluster is None:
+    if not isinstance(api.server, SimulatedCluster):
         pytest.skip("only the simulated cluster has a switch for this")
-    return api.cluster
+    return api.server
 
 
 @pytest.fixture
@@ -105,6 +126,8 @@ async def namespace(api: Api) -> AsyncIterator[str]:
     name = f"contract-{uuid.uuid4().hex[:8]}"
     status, body = await api.post("/api/v1/namespaces", {"metadata": {"name": name}})
     assert status == 201, body
+    if isinstance(api.server, ControlPlane):  # a pod needs it there
+        await api.until(f"/api/v1/namespaces/{name}/serviceaccounts/default", lambda status, _: status == 200)
     yield name
     await api.delete(f"/api/v1/namespaces/{name}")
 

@@ -24,6 +24,7 @@ def job(name: str) -> dict[str, Any]:
 @pytest.fixture
 async def kubernetes(api: Any) -> AsyncIterator[client.ApiClient]:
     configuration = client.Configuration(host=api.url)
+    configuration.ssl_ca_cert = api.authority
     authorization = api.session.headers.get("Authorization")
     if authorization:
         configuration.api_key["BearerToken"] = authorization

@@ -103,9 +103,9 @@ async def test_a_page_says_how_much_remains(api: Any, three: str) -> None:
     assert page["metadata"]["remainingItemCount"] == len(whole["items"]) - 1
 
 
-async def test_an_expired_continue_is_410(api: Any, three: str, cluster: Any) -> None:
+async def test_an_expired_continue_is_410(api: Any, three: str) -> None:
     _, page = await api.get(three, limit=1)
-    cluster.faults.expire_continues()
+    await api.forget_the_past()
     status, answer = await api.get(three, **{"limit": 1, "continue": page["metadata"]["continue"]})
     assert (status, answer["reason"]) == (410, "Expired")
     assert "continue parameter is too old" in answer["message"]

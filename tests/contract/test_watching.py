@@ -89,10 +89,10 @@ async def test_kubernetes_asyncio_writes_watch_with_a_capital(api: Any, config_m
         assert await answer.read() == b""
 
 
-async def test_a_version_before_the_compaction_is_410(api: Any, config_maps: str, cluster: Any) -> None:
+async def test_a_version_before_the_compaction_is_410(api: Any, config_maps: str) -> None:
     start = await version(api, config_maps)
     await api.post(config_maps, {"metadata": {"name": "a"}})
-    cluster.faults.compact()
+    await api.forget_the_past()
     async with api.watch(config_maps, resourceVersion=start) as events:
         (event,) = await take(events, 1)
     assert event["type"] == "ERROR"

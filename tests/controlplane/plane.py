@@ -34,10 +34,14 @@ class CreatedJob:
 
 
 class ControlPlane:
-    """A context manager; everything lives in `directory` and is gone at the end, but for that directory."""
+    """A context manager; everything lives in `directory` and is gone at the end, but for that directory.
 
-    def __init__(self, directory: Path) -> None:
+    `definitions` are CustomResourceDefinitions that are there from the beginning.
+    """
+
+    def __init__(self, directory: Path, definitions: Iterable[dict[str, Any]] = ()) -> None:
         self.directory = directory
+        self._definitions = tuple(definitions)
         self.credentials = Credentials.make(directory)
         self._store, peer, api, manager, kwok = free_ports(5)
         self.url = f"https://127.0.0.1:{api}"
@@ -86,6 +90,8 @@ class ControlPlane:
         """Start everything and wait until requests are answered and namespaces get their service account."""
         self.etcd.start()
         self.start_api_server()
+        # before the garbage collector, which looks for new kinds only every 30 seconds
+        self.install(self._definitions)
         self.controller_manager.start()
         self.kwok.start()
         default_account = "/api/v1/namespaces/default/serviceaccounts/default"
@@ -197,7 +203,7 @@ def _node(number: int, gpus: int) -> dict[str, Any]:
 
 
 def _established(definition: dict[str, Any]) -> bool:
-    conditions = definition.get("status", {}).get("conditions", [])
+    conditions = (definition.get("status") or {}).get("conditions") or []
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
