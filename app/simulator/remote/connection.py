@@ -54,6 +54,10 @@ class Connection:
         self._slots = asyncio.Semaphore(_CALLS_AT_ONCE)
         self.server = str(configuration.host).rstrip("/")
 
+    def another(self) -> "Connection":
+        """The same server and credentials for other callers, whose calls do not wait for those of this one."""
+        return Connection(self._session, self._configuration)
+
     async def call(
         self,
         method: str,

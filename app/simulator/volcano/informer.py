@@ -9,6 +9,7 @@ import structlog
 from app.simulator.clock import Clock
 from app.simulator.kinds import Kind
 from app.simulator.objects import ApiError, Object, Objects
+from app.simulator.volcano.departed import Departed
 from app.simulator.volcano.names import key_of
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -33,6 +34,7 @@ class Informer:
         self._kind = kind
         self._clock = clock
         self._handler = handler
+        self._departed = Departed()
         self.items: dict[str, Object] = {}
 
     def named(self, name: str) -> Object | None:
@@ -41,6 +43,8 @@ class Informer:
 
     def put(self, obj: Object) -> None:
         """Take over an object that was just written, before the watch shows it."""
+        if obj in self._departed:
+            return
         known = self.items.get(key_of(obj))
         if known is None or version_of(known) <= version_of(obj):
             self.items[key_of(obj)] = obj
@@ -49,6 +53,17 @@ class Informer:
         """List once, so that nothing acts on an empty list; no handler is called."""
         for obj in await self._objects.list(self._kind):
             self.put(obj)
+
+    async def fill_patiently(self) -> None:
+        """List once; try until the API server answers."""
+        while True:
+            try:
+                await self.fill()
+            except ApiError as error:
+                log.warning("Objects cannot be listed yet.", kind=self._kind.name, code=error.code)
+                await self._clock.sleep(RECONNECT_SECONDS)
+            else:
+                return
 
     async def run(self) -> None:
         """Follow the watch until cancelled."""
@@ -64,6 +79,7 @@ class Informer:
         key = key_of(obj)
         old = self.items.get(key)
         if change == "DELETED":
+            self._departed.add(obj)
             if old is None or old["metadata"].get("uid") == obj["metadata"].get("uid"):
                 self.items.pop(key, None)
         else:

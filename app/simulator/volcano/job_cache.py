@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from app.simulator.objects import Object
 from app.simulator.volcano import names
+from app.simulator.volcano.departed import Departed
 from app.simulator.volcano.informer import version_of
 
 DEFAULT_RETRIES = 3
@@ -45,6 +46,7 @@ class JobCache:
 
     def __init__(self) -> None:
         self._jobs: dict[str, JobInfo] = {}
+        self._departed = Departed()
 
     def get(self, key: str) -> JobInfo | None:
         """A Job with its pods; None when only pods are known."""
@@ -52,13 +54,16 @@ class JobCache:
         return info if info is not None and info.job is not None else None
 
     def put_job(self, job: Object) -> None:
-        """Add or replace a Job."""
+        """Add or replace a Job, unless it is known to be gone."""
+        if job in self._departed:
+            return
         info = self._jobs.setdefault(names.key_of(job), JobInfo())
         if info.job is None or version_of(info.job) <= version_of(job):
             info.job = job
 
     def remove_job(self, job: Object) -> None:
         """Forget a Job; its pods are kept until they are gone themselves."""
+        self._departed.add(job)
         key = names.key_of(job)
         info = self._jobs.get(key)
         if info is None or info.job is None or info.job["metadata"]["uid"] != job["metadata"]["uid"]:
@@ -67,7 +72,9 @@ class JobCache:
         self._drop_if_empty(key)
 
     def put_pod(self, pod: Object) -> None:
-        """Add or replace a pod."""
+        """Add or replace a pod, unless it is known to be gone."""
+        if pod in self._departed:
+            return
         info = self._jobs.setdefault(job_key_of(pod), JobInfo())
         pods = info.pods.setdefault(str(names.annotation(pod, names.TASK_SPEC)), {})
         known = pods.get(pod["metadata"]["name"])
@@ -76,6 +83,7 @@ class JobCache:
 
     def remove_pod(self, pod: Object) -> None:
         """Forget a pod, unless its name belongs to a newer one already."""
+        self._departed.add(pod)
         key = job_key_of(pod)
         info = self._jobs.get(key)
         task = str(names.annotation(pod, names.TASK_SPEC))

@@ -56,7 +56,7 @@ class JobController:
         """Run until cancelled."""
         listers = (self._listers.queues, self._listers.pod_groups, self._listers.priority_classes)
         for lister in listers:
-            await lister.fill()
+            await lister.fill_patiently()
         watches = (
             *listers,
             Informer(self._objects, JOB, self._clock, self._job_changed),
