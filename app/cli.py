@@ -99,9 +99,20 @@ def migrate() -> None:
         run_migrate()
 
 
+_OF_A_CLUSTER_OF_OUR_OWN = ("host", "port", "nodes", "speed", "kubeconfig_out", "advertise", "data_dir")
+
+
 @app.command()
 def simulate(
+    context: typer.Context,
     *,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(help="Run Volcano's part alone, on the cluster of this file; it must have no Volcano."),
+    ] = None,
+    schedule_period: Annotated[
+        float, typer.Option(help="Seconds between two sessions of the scheduler.", min=0.01)
+    ] = 1.0,
     host: Annotated[str, typer.Option(help="Address that the API server listens on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port of the API server; 0 takes a free one.", min=0, max=65535)] = 8081,
     nodes: Nodes = "3x2",
@@ -110,12 +121,30 @@ def simulate(
     advertise: Annotated[str | None, typer.Option(help="HOST:PORT that the kubeconfig names instead.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep the cluster's objects in this directory.")] = None,
 ) -> None:
-    """Run the simulated cluster alone: a Kubernetes API server with Volcano and GPU nodes, all simulated."""
+    """Run the simulated cluster alone: a Kubernetes API server with Volcano and GPU nodes, all simulated.
+
+    With --kubeconfig only Volcano's part is simulated, on a real API server without a Volcano: controllers, scheduler
+    and webhooks. Its nodes and pods belong to kwok or to kubelets, and the API server must run on this machine. It is
+    for tests of what a real API server does, and is no Volcano for work that matters.
+    """
     with failures_in_one_sentence():
+        if kubeconfig is not None:
+            from app.commands.simulate_volcano import SimulateVolcanoOptions, simulate_volcano
+
+            simulate_volcano(SimulateVolcanoOptions(kubeconfig, schedule_period, _given(context)))
+            return
         from app.commands.simulate import SimulateOptions
         from app.commands.simulate import simulate as run_simulate
 
-        run_simulate(SimulateOptions(host, port, nodes, speed, kubeconfig_out, advertise, data_dir))
+        run_simulate(SimulateOptions(host, port, nodes, speed, kubeconfig_out, advertise, data_dir, schedule_period))
+
+
+def _given(context: typer.Context) -> list[str]:
+    """Which options of a cluster of our own the command line names."""
+    sources = {name: context.get_parameter_source(name) for name in _OF_A_CLUSTER_OF_OUR_OWN}
+    return [
+        f"--{name.replace('_', '-')}" for name, source in sources.items() if source and source.name == "COMMANDLINE"
+    ]
 
 
 @app.command()

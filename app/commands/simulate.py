@@ -26,6 +26,7 @@ class SimulateOptions:
     kubeconfig_out: Path | None
     advertise: str | None
     data_directory: Path | None
+    schedule_period_seconds: float = 1.0
 
 
 def simulate(options: SimulateOptions) -> None:
@@ -40,7 +41,12 @@ def simulate(options: SimulateOptions) -> None:
 
 async def _simulate(options: SimulateOptions, shape: NodeShape, stopping: Stopping) -> None:
     async with simulated_cluster(
-        shape, speed=options.speed, state=options.data_directory, host=options.host, port=options.port
+        shape,
+        speed=options.speed,
+        state=options.data_directory,
+        host=options.host,
+        port=options.port,
+        schedule_period_seconds=options.schedule_period_seconds,
     ) as cluster:
         typer.echo(f"Simulated cluster ({shape.nodes} nodes with {shape.gpus_per_node} GPUs each) at {cluster.url}")
         if options.kubeconfig_out is not None:

@@ -12,7 +12,13 @@ from app.simulator.cluster import SimulatedCluster, SimulatorSettings
 
 @asynccontextmanager
 async def simulated_cluster(
-    shape: NodeShape, *, speed: float, state: Path | None, host: str = "127.0.0.1", port: int = 0
+    shape: NodeShape,
+    *,
+    speed: float,
+    state: Path | None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    schedule_period_seconds: float = 1.0,
 ) -> AsyncIterator[SimulatedCluster]:
     """Run a simulated cluster; with `state` its objects are kept in that directory.
 
@@ -20,7 +26,12 @@ async def simulated_cluster(
         CommandFailed: its port is in use, or its state cannot be read.
     """
     settings = SimulatorSettings(
-        nodes=shape.nodes, gpus_per_node=shape.gpus_per_node, speed=speed, host=host, port=port
+        nodes=shape.nodes,
+        gpus_per_node=shape.gpus_per_node,
+        speed=speed,
+        host=host,
+        port=port,
+        schedule_period_seconds=schedule_period_seconds,
     )
     try:
         cluster = SimulatedCluster(replace(settings, data_path=state))
