@@ -26,6 +26,7 @@ from app.simulator.seeds import plant_seeds
 from app.simulator.store import Store
 from app.simulator.volcano.admission import VolcanoAdmission
 from app.simulator.volcano.run import VolcanoSettings, run_volcano
+from app.simulator.volcano.scheduler.configuration_file import read_configuration
 
 _logger = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ class SimulatorSettings:
     `port` 0 takes a free one. `speed` shortens all simulated durations. `token` must then come with every request, as a
     bearer token. `data_path` is a directory that keeps the objects across restarts. `volcano` False leaves Volcano's
     controllers, scheduler and webhooks out. `loses_finished_counters` False has a finished Job keep its counters, as
-    a Volcano without volcano-sh/volcano#4616 would.
+    a Volcano without volcano-sh/volcano#4616 would. `scheduler_config` is a configuration file of Volcano's scheduler;
+    None stands for the one of its Helm chart.
     """
 
     nodes: int = 3
@@ -52,13 +54,21 @@ class SimulatorSettings:
     data_path: Path | None = None
     volcano: bool = True
     loses_finished_counters: bool = True
+    scheduler_config: Path | None = None
 
 
 class SimulatedCluster:
     """An asynchronous context manager: the cluster runs inside the block."""
 
     def __init__(self, settings: SimulatorSettings | None = None) -> None:
+        """Take settings.
+
+        Raises:
+            ConfigurationError: Volcano would refuse the scheduler's configuration.
+        """
         self.settings = settings or SimulatorSettings()
+        if self.settings.scheduler_config:
+            read_configuration(self.settings.scheduler_config)
         self.clock = Clock(self.settings.speed)
         self._journal = Journal(self.settings.data_path) if self.settings.data_path else None
         self._registry = Registry(self._journal.open() if self._journal else Store())
@@ -84,7 +94,12 @@ class SimulatedCluster:
         if self.settings.volcano:
             self._registry.admission = VolcanoAdmission(self._read, self._select)
             settings = self.settings
-            volcano = VolcanoSettings(settings.schedule_period_seconds, settings.seed, settings.loses_finished_counters)
+            volcano = VolcanoSettings(
+                settings.schedule_period_seconds,
+                settings.seed,
+                settings.loses_finished_counters,
+                settings.scheduler_config,
+            )
             self._run("volcano", run_volcano(self.objects, self.clock, volcano))
         self._run("garbage collector", self._collector.run())
         self._run("kubelet", self.kubelet.run())

@@ -2,7 +2,8 @@
 
 from app.simulator.volcano.scheduler.model import Job, Node, Task
 from app.simulator.volcano.scheduler.nodeorder import best_node
-from app.simulator.volcano.scheduler.ordering import job_key, queue_key, task_key
+from app.simulator.volcano.scheduler.ordering import JobKey, QueueKey, job_key, queue_key, task_key
+from app.simulator.volcano.scheduler.rules import is_valid
 from app.simulator.volcano.scheduler.state import Session
 from app.simulator.volcano.scheduler.statement import Statement
 from app.simulator.volcano.scheduler.statuses import TaskStatus
@@ -11,13 +12,18 @@ from app.simulator.volcano.scheduler.texts import nodes_unavailable
 
 def backfill(session: Session) -> None:
     """Place the best-effort pods of enqueued jobs, one by one and without a gang."""
-    for job in sorted(_jobs(session), key=lambda job: (queue_key(session.books[job.facts.queue]), job_key(job))):
-        for task in sorted(filter(_waits, job.pending()), key=task_key):
+    for job in sorted(_jobs(session), key=lambda job: _key(session, job)):
+        for task in sorted(filter(_waits, job.pending()), key=lambda task: task_key(session.policy, task)):
             _place(session, job, task)
 
 
+def _key(session: Session, job: Job) -> tuple[QueueKey, JobKey]:
+    return queue_key(session.policy, session.books[job.facts.queue]), job_key(session.policy, job)
+
+
 def _jobs(session: Session) -> list[Job]:
-    return [job for job in session.jobs if not job.is_pending and any(map(_waits, job.pending())) and job.is_valid()]
+    jobs = (job for job in session.jobs if not job.is_pending and is_valid(session, job))
+    return [job for job in jobs if any(map(_waits, job.pending()))]
 
 
 def _waits(task: Task) -> bool:
@@ -36,6 +42,7 @@ def _place(session: Session, job: Job, task: Task) -> None:
     if not possible:
         job.fit_errors[task.facts.uid] = nodes_unavailable(reasons)
         return
-    statement = Statement(session, job)
-    statement.place(task, best_node(task.request, possible, session.rng), TaskStatus.ALLOCATED)
+    statement = Statement(session)
+    node = best_node(task.request, possible, session.rng, session.weights)
+    statement.place(job, task, node, TaskStatus.ALLOCATED)
     statement.commit()

@@ -19,7 +19,7 @@ from app.simulator.volcano.scheduler.facts import (
 )
 from app.simulator.volcano.scheduler.pod_facts import read_pod
 from app.simulator.volcano.scheduler.snapshot import Snapshot
-from app.simulator.volcano.scheduler.statuses import TaskStatus
+from app.simulator.volcano.scheduler.statuses import EVICTABLE_STATUSES, TaskStatus
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class _Table(Generic[T]):
 
 
 class SchedulerCache:
-    """Everything a session reads, and the bindings that no watch has shown yet."""
+    """Everything a session reads, and the bindings and evictions that no watch has shown yet."""
 
     def __init__(self, objects: Objects, clock: Clock) -> None:
         self._nodes = _Table(objects, NODE, clock, read_node)
@@ -81,6 +81,7 @@ class SchedulerCache:
         self._queues = _Table(objects, QUEUE, clock, read_queue)
         self._priorities = _Table(objects, PRIORITY_CLASS, clock, read_priority_class)
         self.bindings: dict[str, str] = {}
+        self.evictions: set[str] = set()
 
     @property
     def version(self) -> int:
@@ -100,7 +101,7 @@ class SchedulerCache:
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is known now."""
-        self._drop_seen_bindings()
+        self._drop_seen()
         return Snapshot(
             nodes=tuple(self._nodes.facts.values()),
             pods=tuple(self._pods.facts.values()),
@@ -108,6 +109,7 @@ class SchedulerCache:
             queues=tuple(self._queues.facts.values()),
             priorities=tuple(self._priorities.facts.values()),
             bindings=dict(self.bindings),
+            evictions=frozenset(self.evictions),
         )
 
     def queue(self, name: str) -> Object | None:
@@ -115,8 +117,11 @@ class SchedulerCache:
         facts = self._queues.facts.get(f"/{name}")
         return None if facts is None else facts.raw
 
-    def _drop_seen_bindings(self) -> None:
-        """Forget bindings that a watch has shown, and those of pods that are gone."""
+    def _drop_seen(self) -> None:
+        """Forget bindings and evictions that a watch has shown, and those of pods that are gone."""
+        if self.evictions:
+            there = {pod.uid for pod in self._pods.facts.values() if pod.status in EVICTABLE_STATUSES}
+            self.evictions &= there
         if self.bindings:
             waiting = {pod.uid for pod in self._pods.facts.values() if pod.status == TaskStatus.PENDING}
             self.bindings = {uid: node for uid, node in self.bindings.items() if uid in waiting}

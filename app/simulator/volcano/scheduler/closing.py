@@ -1,10 +1,10 @@
 """Closes a session: statuses, conditions and events of jobs, and what queues hold."""
 
-from app.simulator.objects import Object
 from app.simulator.volcano.scheduler.facts import ROOT_QUEUE
 from app.simulator.volcano.scheduler.gang import condition, with_condition
 from app.simulator.volcano.scheduler.model import Job, Task
 from app.simulator.volcano.scheduler.phases import differs, phase_of, status_of
+from app.simulator.volcano.scheduler.pod_conditions import condition_of
 from app.simulator.volcano.scheduler.resources import Resources, add, write
 from app.simulator.volcano.scheduler.results import (
     POD_GROUP_SCHEDULED,
@@ -15,16 +15,16 @@ from app.simulator.volcano.scheduler.results import (
 )
 from app.simulator.volcano.scheduler.state import Session
 from app.simulator.volcano.scheduler.statuses import TaskStatus
-from app.simulator.volcano.scheduler.texts import READY, gang_unschedulable, job_fit, task_reason
+from app.simulator.volcano.scheduler.texts import READY, gang_unschedulable, job_fit, placement, task_reason
 
 _WAITING_PHASES = ("Unknown", "Pending", "Inqueue")
 _EXPLAINED = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
 
 
-def close_job(job: Job, transition: str, now: str) -> JobResult:
+def close_job(session: Session, job: Job, transition: str, now: str) -> JobResult:
     """What becomes of a job's PodGroup and of its waiting pods."""
     fit = job_fit(job)
-    new = condition(job, fit, transition, now)
+    new = condition(job, fit, transition, now) if session.policy.has_gang else None
     unschedulable = new is not None and new["type"] == POD_GROUP_UNSCHEDULABLE
     old = job.facts.status
     phase = phase_of(job, unschedulable=unschedulable)
@@ -53,20 +53,21 @@ def _pod_conditions(job: Job, fit: str) -> tuple[PodCondition, ...]:
     for task in job.tasks:
         if task.status in _EXPLAINED and not task.facts.gated:
             reason, message = task_reason(job, task)
-            if _is_news(task, reason, message or fit):
-                found.append(PodCondition(task.facts.raw, reason, message or fit))
+            nominated = _nominated(task)
+            if _is_news(task, reason, message or fit) or nominated not in ("", task.facts.nominated):
+                found.append(PodCondition(task.facts.raw, reason, message or fit, nominated))
     return tuple(found)
 
 
+def _nominated(task: Task) -> str:
+    """The node on which others were evicted for a task; a session that evicts none leaves the field as it is."""
+    status, node, evicts = placement(task)
+    return node if evicts and status == TaskStatus.PIPELINED else ""
+
+
 def _is_news(task: Task, reason: str, message: str) -> bool:
-    said = scheduled_condition(task.facts.raw)
+    said = condition_of(task.facts.raw, "PodScheduled")
     return said is None or (said.get("status"), said.get("reason"), said.get("message")) != ("False", reason, message)
-
-
-def scheduled_condition(pod: Object) -> Object | None:
-    """A pod's condition PodScheduled."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return next((item for item in conditions if item.get("type") == "PodScheduled"), None)
 
 
 def allocated_by_queue(session: Session) -> dict[str, dict[str, str]]:

@@ -8,11 +8,11 @@ import heapq
 
 from app.simulator.volcano.scheduler.model import Job
 from app.simulator.volcano.scheduler.ordering import job_key, queue_key
+from app.simulator.volcano.scheduler.phases import INQUEUE
+from app.simulator.volcano.scheduler.resources import Resources
 from app.simulator.volcano.scheduler.results import POD_GROUP_UNSCHEDULABLE, Event
 from app.simulator.volcano.scheduler.state import Session
 from app.simulator.volcano.scheduler.texts import cluster_overused, quota_insufficient
-
-INQUEUE = "Inqueue"
 
 
 def enqueue(session: Session) -> None:
@@ -22,8 +22,8 @@ def enqueue(session: Session) -> None:
         if job.is_pending:
             waiting.setdefault(job.facts.queue, []).append(job)
     for jobs in waiting.values():
-        jobs.sort(key=job_key, reverse=True)
-    queues = [(queue_key(session.books[name]), name) for name in waiting]
+        jobs.sort(key=lambda job: job_key(session.policy, job), reverse=True)
+    queues = [(queue_key(session.policy, session.books[name]), name) for name in waiting]
     heapq.heapify(queues)
     while queues:
         key, name = queues[0]
@@ -37,14 +37,31 @@ def enqueue(session: Session) -> None:
 
 
 def _permitted(session: Session, job: Job) -> bool:
-    """Ask overcommit, then proportion; only the first that refuses says so. A closed queue refuses in silence."""
+    """Ask the plugins of the first tier that has any: all of them must permit, and only the first that refuses says so.
+
+    By default these are overcommit and proportion.
+    """
     minimum = job.facts.min_resources
     if minimum is None:
         return True
+    asked = next(iter(session.policy.enqueueable), ())
+    for name in asked:
+        vote = _ask_overcommit if name == "overcommit" else _ask_queue
+        if not vote(session, job, minimum):
+            return False
+    session.overcommit.enqueued(minimum)
+    return True
+
+
+def _ask_overcommit(session: Session, job: Job, minimum: Resources) -> bool:
     short = session.overcommit.short_for_enqueue(minimum)
     if short:
         _say(session, job, cluster_overused(short))
-        return False
+    return not short
+
+
+def _ask_queue(session: Session, job: Job, minimum: Resources) -> bool:
+    """Ask the queue's share, which reserves at once what it permits. A closed queue refuses in silence."""
     book = session.books[job.facts.queue]
     if not book.is_open:
         return False
@@ -53,7 +70,6 @@ def _permitted(session: Session, job: Job) -> bool:
         _say(session, job, quota_insufficient(short))
         return False
     book.reserve(minimum)
-    session.overcommit.enqueued(minimum)
     return True
 
 

@@ -25,7 +25,7 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class QueueFacts:
-    """A queue. `capability` None means that the queue names none."""
+    """A queue. `capability` None means that the queue names none; `deserved` is read by the capacity plugin only."""
 
     name: str
     uid: str
@@ -34,6 +34,8 @@ class QueueFacts:
     priority: int
     capability: Resources | None
     guarantee: Resources
+    deserved: Resources
+    reclaimable: bool
     parent: str
     state: str
     raw: Object
@@ -99,6 +101,8 @@ def read_queue(queue: Object) -> QueueFacts:
         priority=int(spec.get("priority") or 0),
         capability=read(capability) if capability else None,
         guarantee=read((spec.get("guarantee") or {}).get("resource")),
+        deserved=read(spec.get("deserved")),
+        reclaimable=spec.get("reclaimable") is not False,
         parent=str(spec.get("parent") or ROOT_QUEUE),
         state=str((queue.get("status") or {}).get("state") or ""),
         raw=queue,

@@ -11,7 +11,7 @@ READY = "tasks in gang are ready to be scheduled"
 
 
 def condition(job: Job, fit: str, transition: str, now: str) -> Object | None:
-    """The condition of a job after a session; None for a job without pods, which has none.
+    """The condition of a job after a session with the gang plugin; None for a job without pods, which has none.
 
     Neither condition is ever set to False: after a job has been both, both are True and the later one is valid.
     """
@@ -35,5 +35,5 @@ def with_condition(conditions: list[Object], new: Object | None) -> list[Object]
 
 def _placeable(job: Job) -> int:
     """Tasks that are ready, or were placed in this session before the gang was given up."""
-    tried = sum(task.discarded is not None and task.discarded[0] in ALLOCATED_STATUSES for task in job.pending())
+    tried = sum(task.discarded is not None and task.discarded.status in ALLOCATED_STATUSES for task in job.pending())
     return tried + job.ready_count()

@@ -1,16 +1,26 @@
 """The tasks, jobs and nodes of one session, which change while it tries placements."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.simulator.volcano.scheduler.facts import GroupFacts, NodeFacts
 from app.simulator.volcano.scheduler.pod_facts import PodFacts
 from app.simulator.volcano.scheduler.resources import Resources, add
 from app.simulator.volcano.scheduler.statuses import (
     ALLOCATED_STATUSES,
+    PROMISED_STATUSES,
     READY_STATUSES,
     VALID_STATUSES,
     TaskStatus,
 )
+
+
+class Placement(NamedTuple):
+    """Where a task is or was to go; `evicts` when other tasks were to make room for it."""
+
+    status: TaskStatus
+    node: str
+    evicts: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +30,8 @@ class Task:
     facts: PodFacts
     status: TaskStatus
     node: str
-    discarded: tuple[TaskStatus, str] | None = None
+    evicts: bool = False
+    discarded: Placement | None = None
 
     @property
     def request(self) -> Resources:
@@ -45,6 +56,10 @@ class Node:
             self.pods += 1
         if status != TaskStatus.RELEASING:
             add(self.future, request, -1.0)
+
+    def release(self, request: Resources, times: float = 1.0) -> None:
+        """Count on a task's leaving: it still holds what it has, but that is promised; -1.0 takes the promise back."""
+        add(self.future, request, times)
 
     def give_back(self, request: Resources, status: TaskStatus) -> None:
         """Undo `take`."""
@@ -123,9 +138,16 @@ class Job:
 
     def is_gang_pipelined(self) -> bool:
         """Whether the gang is complete once the pods that are being deleted are gone."""
-        statuses = READY_STATUSES | {TaskStatus.PIPELINED}
-        enough = self.count_in(statuses) + self._waiting_best_effort() >= self.minimum
-        return enough and self._roles_reach(statuses, with_best_effort=True)
+        enough = self.count_in(PROMISED_STATUSES) + self._waiting_best_effort() >= self.minimum
+        return enough and self._roles_reach(PROMISED_STATUSES, with_best_effort=True)
+
+    def is_starving(self) -> bool:
+        """Whether the gang is not complete even with what is promised; best-effort tasks that wait do not count."""
+        return self.count_in(PROMISED_STATUSES) < self.minimum
+
+    def lacks_tasks(self) -> bool:
+        """Whether any task is neither ready nor promised a node."""
+        return self.count_in(PROMISED_STATUSES) < len(self.tasks)
 
     def is_valid(self) -> bool:
         """Whether there are enough usable pods for the gang; failed ones and those being deleted are not."""

@@ -6,14 +6,12 @@ from app.simulator.volcano.scheduler.model import Job
 from app.simulator.volcano.scheduler.proportion import running_reservation
 from app.simulator.volcano.scheduler.resources import Resources, add, scaled, short_of
 
-FACTOR = 1.2
-
 
 class Overcommit:
-    """Lets jobs in while what they ask for stays below 1.2 times the cluster."""
+    """Lets jobs in while what they ask for stays below `factor` times the cluster, 1.2 by default."""
 
-    def __init__(self, total: Resources, used: Resources, jobs: Iterable[Job]) -> None:
-        self._idle = scaled(total, FACTOR)
+    def __init__(self, total: Resources, used: Resources, jobs: Iterable[Job], factor: float) -> None:
+        self._idle = scaled(total, factor)
         add(self._idle, used, -1.0)
         self._inqueue: Resources = {}
         for job in jobs:

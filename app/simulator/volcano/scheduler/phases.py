@@ -4,6 +4,7 @@ from app.simulator.objects import Object
 from app.simulator.volcano.scheduler.model import Job
 from app.simulator.volcano.scheduler.statuses import COMPLETED_STATUSES, SCHEDULED_STATUSES, TaskStatus
 
+INQUEUE = "Inqueue"
 _COUNTED = ("running", "succeeded", "failed")
 _IGNORED = ("lastTransitionTime", "transitionID")
 
@@ -18,7 +19,7 @@ def phase_of(job: Job, *, unschedulable: bool) -> str:
     scheduled = job.count_in(SCHEDULED_STATUSES)
     if scheduled >= job.minimum:
         return "Completed" if scheduled == job.count_in(COMPLETED_STATUSES) else "Running"
-    return "Inqueue" if job.phase == "Inqueue" else "Pending"
+    return INQUEUE if job.phase == INQUEUE else "Pending"
 
 
 def status_of(job: Job, conditions: list[Object], phase: str) -> Object:

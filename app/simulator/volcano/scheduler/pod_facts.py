@@ -11,6 +11,9 @@ from app.simulator.volcano.scheduler.statuses import TaskStatus, status_of
 
 _GROUP_KEYS = (GROUP_NAME, "scheduling.volcano.sh/group-name")
 _TASK_PRIORITY = "volcano.sh/task-priority"
+_PREEMPTABLE = "volcano.sh/preemptable"
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+"""What Go's `strconv.ParseBool` takes for true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class PodFacts:
     role: str
     index: int | None
     priority: int
+    priority_class: str
+    preemptable: bool
+    may_preempt: bool
+    nominated: str
     request: Resources
     best_effort: bool
     gated: bool
@@ -59,6 +66,10 @@ def read_pod(pod: Object) -> PodFacts:
         role=str(annotations.get(TASK_SPEC) or ""),
         index=_number(annotations.get(TASK_INDEX) or (metadata.get("labels") or {}).get(TASK_INDEX)),
         priority=int(spec.get("priority") or 0) if own_priority is None else own_priority,
+        priority_class=str(spec.get("priorityClassName") or ""),
+        preemptable=_preemptable(metadata),
+        may_preempt=spec.get("preemptionPolicy") != "Never",
+        nominated=str((pod.get("status") or {}).get("nominatedNodeName") or ""),
         request=request,
         best_effort=is_empty(request),
         gated=bool(spec.get("schedulingGates")),
@@ -108,6 +119,15 @@ def _group(pod: Object) -> tuple[str, str] | None:
     annotations = pod["metadata"].get("annotations") or {}
     name = next((annotations[key] for key in _GROUP_KEYS if annotations.get(key)), None)
     return (pod["metadata"]["namespace"], str(name)) if name else None
+
+
+def _preemptable(metadata: Object) -> bool:
+    """Whether a pod may be evicted: the annotation, else the label, else yes; what is no boolean is a no."""
+    for field_name in ("annotations", "labels"):
+        value = (metadata.get(field_name) or {}).get(_PREEMPTABLE)
+        if value is not None:
+            return str(value) in _TRUE
+    return True
 
 
 def _number(text: object) -> int | None:

@@ -22,9 +22,13 @@ _BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 class Predicates:
-    """Answers for one session; a pod's constraints are judged once a node."""
+    """Answers for one session; a pod's constraints are judged once a node.
 
-    def __init__(self) -> None:
+    Without the predicates plugin only resources are looked at (`enabled` False).
+    """
+
+    def __init__(self, *, enabled: bool = True) -> None:
+        self._enabled = enabled
         self._static: dict[tuple[str, str], str | None] = {}
 
     def reason(self, constraints: str, request: Resources, node: Node) -> str | None:
@@ -39,8 +43,14 @@ class Predicates:
 
     def reason_without_resources(self, constraints: str, node: Node) -> str | None:
         """The same for a pod that asks for nothing."""
-        if node.pods >= node.facts.allocatable.get(PODS, 0.0):
+        if self._enabled and node.pods >= node.facts.allocatable.get(PODS, 0.0):
             return POD_NUMBER
+        return self.lasting_reason(constraints, node)
+
+    def lasting_reason(self, constraints: str, node: Node) -> str | None:
+        """Why a pod cannot be put on a node whoever leaves it ("unschedulable and unresolvable" in kube-scheduler)."""
+        if not self._enabled:
+            return None
         key = constraints, node.facts.name
         if key not in self._static:
             self._static[key] = static_reason(constraints, node.facts)

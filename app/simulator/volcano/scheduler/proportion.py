@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from app.simulator.volcano.scheduler.facts import QueueFacts
 from app.simulator.volcano.scheduler.model import Job
@@ -23,6 +24,8 @@ from app.simulator.volcano.scheduler.statuses import ALLOCATED_STATUSES
 
 _OPEN = "Open"
 
+Book = TypeVar("Book", bound="QueueBook")
+
 
 @dataclass(slots=True, eq=False)
 class QueueBook:
@@ -36,6 +39,11 @@ class QueueBook:
     inqueue: Resources = field(default_factory=dict)
     elastic: Resources = field(default_factory=dict)
     share: float = 0.0
+
+    @property
+    def yields(self) -> bool:
+        """Whether the queue lets another one of the same share go first."""
+        return False
 
     @property
     def is_open(self) -> bool:
@@ -63,6 +71,20 @@ class QueueBook:
     def may_allocate(self, request: Resources) -> bool:
         """Whether the queue is open and the request fits into what it deserves, on the requested dimensions."""
         return self.is_open and not short_of(_sum(self.allocated, request), self.deserved, request)
+
+    def may_reclaim(self, request: Resources) -> bool:
+        """Whether the queue may take from others for a request: only inside of what it deserves."""
+        return self.may_allocate(request)
+
+    def gives(self, allocated: Resources, held: Resources, wanted: Resources) -> bool:
+        """Whether a pod may be taken from the queue: it has more than it deserves in any dimension.
+
+        Args:
+            allocated: what the queue would hold after the victims that are already chosen.
+            held: what the pod asks for; proportion looks at neither this nor the next.
+            wanted: what the pod asks for that others shall make room for.
+        """
+        return not fits(allocated, self.deserved)
 
     def short_for_enqueue(self, minimum: Resources) -> list[str]:
         """The resources of `minimum` that would go beyond the queue's capability; empty when it may be enqueued."""
@@ -109,14 +131,22 @@ def open_books(total: Resources, queues: Mapping[str, QueueFacts], jobs: Iterabl
         queues: all queues by name; their guarantees are withheld from the others.
         jobs: the session's jobs, each in one of `queues`.
     """
+    books = count_books(QueueBook, total, queues, jobs)
+    _share_out(total, list(books.values()))
+    return books
+
+
+def count_books(
+    kind: type[Book], total: Resources, queues: Mapping[str, QueueFacts], jobs: Iterable[Job]
+) -> dict[str, Book]:
+    """The books with everything but what the queues deserve."""
     guaranteed = _sum(*(queue.guarantee for queue in queues.values()))
-    books: dict[str, QueueBook] = {}
+    books: dict[str, Book] = {}
     for job in jobs:
         facts = queues[job.facts.queue]
         if facts.name not in books:
-            books[facts.name] = QueueBook(facts, _real_capability(total, guaranteed, facts))
+            books[facts.name] = kind(facts, _real_capability(total, guaranteed, facts))
         books[facts.name].count(job)
-    _share_out(total, list(books.values()))
     return books
 
 

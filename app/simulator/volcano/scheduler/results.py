@@ -28,12 +28,25 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
+class Eviction:
+    """A pod to be deleted so that another one finds room; `reason` is the action that decided so."""
+
+    pod: Object
+    group: Object
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class PodCondition:
-    """PodScheduled=False for a pod that says something else now. The event FailedScheduling goes with it."""
+    """PodScheduled=False for a pod that says something else now. The event FailedScheduling goes with it.
+
+    `nominated` is the node on which others make room for the pod, empty when none was evicted for it.
+    """
 
     pod: Object
     reason: str
     message: str
+    nominated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,7 @@ class SessionResult:
     """Everything one session wants done. `allocated` names every queue of the snapshot, changed or not."""
 
     binds: tuple[Bind, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
     jobs: tuple[JobResult, ...] = ()
     allocated: dict[str, dict[str, str]] = field(default_factory=dict)
     events: tuple[Event, ...] = ()

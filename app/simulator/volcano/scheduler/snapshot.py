@@ -1,6 +1,6 @@
 """The state of the cluster that one session sees."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from app.simulator.objects import Object
@@ -22,7 +22,7 @@ class Snapshot:
     """Facts of one moment.
 
     `bindings` holds the node, by the pod's uid, of pods whose binding was written but not seen yet: they count as
-    Binding.
+    Binding. `evictions` holds the uids of pods whose eviction was written but not seen yet: they count as Releasing.
     """
 
     nodes: tuple[NodeFacts, ...]
@@ -31,6 +31,7 @@ class Snapshot:
     queues: tuple[QueueFacts, ...]
     priorities: tuple[PriorityFacts, ...] = ()
     bindings: Mapping[str, str] | None = None
+    evictions: Collection[str] = ()
 
 
 def build_snapshot(
@@ -41,6 +42,7 @@ def build_snapshot(
     *,
     priority_classes: Iterable[Object] = (),
     bindings: Mapping[str, str] | None = None,
+    evictions: Collection[str] = (),
 ) -> Snapshot:
     """A snapshot of raw objects."""
     return Snapshot(
@@ -50,4 +52,5 @@ def build_snapshot(
         queues=tuple(map(read_queue, queues)),
         priorities=tuple(map(read_priority_class, priority_classes)),
         bindings=bindings,
+        evictions=evictions,
     )

@@ -23,6 +23,8 @@ class TaskStatus(StrEnum):
 ALLOCATED_STATUSES = frozenset({TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED})
 READY_STATUSES = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
 """A failed pod is not ready, a succeeded one is: one failed pod breaks a rigid gang."""
+PROMISED_STATUSES = READY_STATUSES | {TaskStatus.PIPELINED}
+EVICTABLE_STATUSES = frozenset({TaskStatus.BOUND, TaskStatus.RUNNING})
 SCHEDULED_STATUSES = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED})
 COMPLETED_STATUSES = frozenset({TaskStatus.FAILED, TaskStatus.SUCCEEDED})
 VALID_STATUSES = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}

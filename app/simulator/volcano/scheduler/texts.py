@@ -6,12 +6,13 @@ They tell at which step a pod failed, not why: no text names the queue, its capa
 from collections import Counter
 from collections.abc import Iterable
 
-from app.simulator.volcano.scheduler.model import Job, Task
+from app.simulator.volcano.scheduler.model import Job, Placement, Task
 from app.simulator.volcano.scheduler.statuses import TaskStatus
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULABLE = "Schedulable"
 SCHEDULER_ERROR = "SchedulerError"
+EVICT = "Evict"
 READY = "pod group is ready"
 NOT_READY = "pod group is not ready"
 
@@ -24,6 +25,11 @@ def cluster_overused(names: Iterable[str]) -> str:
 def quota_insufficient(names: Iterable[str]) -> str:
     """What proportion says when it refuses."""
     return f"queue resource quota insufficient: {', '.join(f'insufficient {name}' for name in names)}"
+
+
+def evicted(reason: str) -> str:
+    """What an evicted pod is told; the reason is the name of the action."""
+    return f"Pod is evicted, because of {reason}"
 
 
 def nodes_unavailable(reasons: Iterable[str]) -> str:
@@ -58,9 +64,14 @@ def job_fit(job: Job) -> str:
     return text
 
 
+def placement(task: Task) -> Placement:
+    """Where a task was last to go: what was given up is told rather than what is."""
+    return task.discarded or Placement(task.status, task.node, task.evicts)
+
+
 def task_reason(job: Job, task: Task) -> tuple[str, str]:
     """Reason and message of a pod's condition; an empty message stands for the job's text."""
-    status, node = task.discarded or (task.status, task.node)
+    status, node, _ = placement(task)
     assigned = f"Pod {task.facts.namespace}/{task.facts.name} can possibly be assigned to {node}, once "
     if status == TaskStatus.ALLOCATED:
         return SCHEDULABLE, assigned + "minAvailable is satisfied"
