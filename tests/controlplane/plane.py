@@ -1,5 +1,6 @@
 """A real control plane on loopback: etcd, kube-apiserver with RBAC, kube-controller-manager, kwok (design.md 8)."""
 
+import base64
 import json
 import ssl
 import time
@@ -15,6 +16,7 @@ from tests.controlplane.credentials import Credentials, kubeconfig
 from tests.controlplane.service import ControlPlaneFailed, Service, free_ports
 
 _READY_SECONDS = 90.0
+_MARK = base64.b64encode(b"compaction").decode()
 _CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
@@ -137,11 +139,12 @@ class ControlPlane:
 
     def compact(self) -> int:
         """Forget all versions of all objects but the present ones; returns the revision."""
-        etcd = f"http://127.0.0.1:{self._store}"
-        status = httpx.post(f"{etcd}/v3/maintenance/status", json={}, trust_env=False).raise_for_status()
-        revision = status.json()["header"]["revision"]
+        etcd = f"http://127.0.0.1:{self._store}/v3/kv"
+        # one more revision, so that the last one that anybody has seen is gone as well
+        moved = httpx.post(f"{etcd}/put", json={"key": _MARK, "value": _MARK}, trust_env=False).raise_for_status()
+        revision = moved.json()["header"]["revision"]
         body = {"revision": revision, "physical": True}
-        httpx.post(f"{etcd}/v3/kv/compaction", json=body, trust_env=False).raise_for_status()
+        httpx.post(f"{etcd}/compaction", json=body, trust_env=False).raise_for_status()
         return int(revision)
 
     def created_jobs(self) -> list[CreatedJob]:
