@@ -5,6 +5,7 @@ database driver and a Kubernetes client first.
 """
 # ruff: noqa: PLC0415 - the imports inside commands are the point, as said above
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,10 @@ app = typer.Typer(
 Port = Annotated[int | None, typer.Option(help="Port of the API; 0 takes a free one.", min=0, max=65535)]
 Nodes = Annotated[str, typer.Option(help="Simulated nodes and GPUs of each, for example 3x2.")]
 Speed = Annotated[float, typer.Option(help="How many times faster than the clock the simulated cluster runs.", min=0.1)]
+SchedulerConfig = Annotated[
+    Path | None,
+    typer.Option(help="Configuration file of Volcano's scheduler for the simulated one; edits are noticed."),
+]
 AdminToken = Annotated[str | None, typer.Option(help="Token with the role admin; a random one is made and kept.")]
 Check = Annotated[bool, typer.Option("--check", help="Compare with the committed file; exit code 1 when they differ.")]
 Write = Annotated[bool, typer.Option("--write", help="Write the file instead of printing it.")]
@@ -36,6 +41,7 @@ def up(
     admin_token: AdminToken = None,
     nodes: Nodes = "3x2",
     speed: Speed = 1.0,
+    scheduler_config: SchedulerConfig = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the data directory keeps first.")] = False,
 ) -> None:
     """Run everything in one process: PostgreSQL, a simulated cluster, the API and the controller.
@@ -47,7 +53,8 @@ def up(
         from app.commands.service import ServiceOptions
         from app.commands.up import up as run_up
 
-        run_up(ServiceOptions(data_dir, port=port, admin_token=admin_token, nodes=nodes, speed=speed, fresh=fresh))
+        options = ServiceOptions(data_dir, port=port, admin_token=admin_token, nodes=nodes, speed=speed, fresh=fresh)
+        run_up(replace(options, scheduler_config=scheduler_config))
 
 
 @app.command()
@@ -113,6 +120,7 @@ def simulate(
     schedule_period: Annotated[
         float, typer.Option(help="Seconds between two sessions of the scheduler.", min=0.01)
     ] = 1.0,
+    scheduler_config: SchedulerConfig = None,
     host: Annotated[str, typer.Option(help="Address that the API server listens on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port of the API server; 0 takes a free one.", min=0, max=65535)] = 8081,
     nodes: Nodes = "3x2",
@@ -131,12 +139,13 @@ def simulate(
         if kubeconfig is not None:
             from app.commands.simulate_volcano import SimulateVolcanoOptions, simulate_volcano
 
-            simulate_volcano(SimulateVolcanoOptions(kubeconfig, schedule_period, _given(context)))
+            simulate_volcano(SimulateVolcanoOptions(kubeconfig, schedule_period, _given(context), scheduler_config))
             return
         from app.commands.simulate import SimulateOptions
         from app.commands.simulate import simulate as run_simulate
 
-        run_simulate(SimulateOptions(host, port, nodes, speed, kubeconfig_out, advertise, data_dir, schedule_period))
+        options = SimulateOptions(host, port, nodes, speed, kubeconfig_out, advertise, data_dir, schedule_period)
+        run_simulate(replace(options, scheduler_config=scheduler_config))
 
 
 def _given(context: typer.Context) -> list[str]:

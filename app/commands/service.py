@@ -21,6 +21,7 @@ from app.commands.logs import log_to_file
 from app.commands.node_shape import NodeShape, parse_nodes
 from app.commands.parts import ready_or_failed, running, until_stopped
 from app.commands.readiness import until_ready
+from app.commands.scheduler_configuration import check_scheduler_configuration
 from app.commands.simulated import simulated_cluster
 from app.commands.stopping import Stopping
 from app.controller.run import run_controller
@@ -43,6 +44,7 @@ class ServiceOptions:
     speed: float = 1.0
     fresh: bool = False
     own: bool = False
+    scheduler_config: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ async def running_service(options: ServiceOptions, stopping: Stopping) -> AsyncI
         Stopped: Ctrl-C came before all was ready.
     """
     shape = parse_nodes(options.nodes)
+    check_scheduler_configuration(options.scheduler_config)
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(locked(options.data_directory))
         settings = load_settings(port=options.port, admin_token=options.admin_token)
@@ -154,9 +157,15 @@ async def _cluster(
     named = None if options.own else named_cluster(settings)
     if named is not None:
         words, reach = named
+        if options.scheduler_config:
+            raise CommandFailed(
+                f"--scheduler-config is for a simulated scheduler; the cluster here is that of {words}."
+            )
         yield reach, f"the cluster of {words}", ()
         return
-    async with simulated_cluster(shape, speed=options.speed, state=directory.cluster_state) as cluster:
+    async with simulated_cluster(
+        shape, speed=options.speed, state=directory.cluster_state, scheduler_config=options.scheduler_config
+    ) as cluster:
         path = cluster.kubeconfig(directory.kubeconfig)
         size = f"{shape.nodes} nodes with {shape.gpus_per_node} GPUs each"
         yield by_kubeconfig(str(path)), f"simulated, {size}; kubectl --kubeconfig {path}", cluster.parts

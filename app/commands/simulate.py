@@ -9,6 +9,7 @@ import yaml
 from app.commands.configuration import load_settings
 from app.commands.node_shape import NodeShape, parse_nodes
 from app.commands.parts import run, until_stopped
+from app.commands.scheduler_configuration import check_scheduler_configuration
 from app.commands.simulated import simulated_cluster
 from app.commands.stopping import Stopping
 from app.simulator.cluster import SimulatedCluster
@@ -27,6 +28,7 @@ class SimulateOptions:
     advertise: str | None
     data_directory: Path | None
     schedule_period_seconds: float = 1.0
+    scheduler_config: Path | None = None
 
 
 def simulate(options: SimulateOptions) -> None:
@@ -34,6 +36,7 @@ def simulate(options: SimulateOptions) -> None:
     settings = load_settings()
     configure_logging(settings.log_format, settings.log_level)
     shape = parse_nodes(options.nodes)
+    check_scheduler_configuration(options.scheduler_config)
     if options.data_directory is not None:
         options.data_directory.mkdir(parents=True, exist_ok=True)
     run(lambda stopping: _simulate(options, shape, stopping))
@@ -47,6 +50,7 @@ async def _simulate(options: SimulateOptions, shape: NodeShape, stopping: Stoppi
         host=options.host,
         port=options.port,
         schedule_period_seconds=options.schedule_period_seconds,
+        scheduler_config=options.scheduler_config,
     ) as cluster:
         typer.echo(f"Simulated cluster ({shape.nodes} nodes with {shape.gpus_per_node} GPUs each) at {cluster.url}")
         if options.kubeconfig_out is not None:

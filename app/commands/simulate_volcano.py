@@ -10,6 +10,7 @@ import typer
 from app.commands.configuration import load_settings
 from app.commands.failure import CommandFailed
 from app.commands.parts import run, until_stopped
+from app.commands.scheduler_configuration import check_scheduler_configuration
 from app.commands.stopping import Stopping
 from app.simulator.remote.volcano import NotStarted, volcano_on
 from app.simulator.volcano.settings import VolcanoSettings
@@ -23,6 +24,7 @@ class SimulateVolcanoOptions:
     kubeconfig: Path
     schedule_period_seconds: float
     senseless: Collection[str]
+    scheduler_config: Path | None = None
 
 
 def simulate_volcano(options: SimulateVolcanoOptions) -> None:
@@ -38,15 +40,17 @@ def simulate_volcano(options: SimulateVolcanoOptions) -> None:
         )
     if not options.kubeconfig.is_file():
         raise CommandFailed(f"There is no kubeconfig {options.kubeconfig}.")
+    check_scheduler_configuration(options.scheduler_config)
     settings = load_settings()
     configure_logging(settings.log_format, settings.log_level)
     run(lambda stopping: _simulate(options, stopping))
 
 
 async def _simulate(options: SimulateVolcanoOptions, stopping: Stopping) -> None:
-    volcano = volcano_on(
-        str(options.kubeconfig), VolcanoSettings(schedule_period_seconds=options.schedule_period_seconds), typer.echo
+    settings = VolcanoSettings(
+        schedule_period_seconds=options.schedule_period_seconds, scheduler_config=options.scheduler_config
     )
+    volcano = volcano_on(str(options.kubeconfig), settings, typer.echo)
     try:
         async with AsyncExitStack() as stack:
             working = await stopping.unless_asked(stack.enter_async_context(volcano))

@@ -19,6 +19,7 @@ async def simulated_cluster(
     host: str = "127.0.0.1",
     port: int = 0,
     schedule_period_seconds: float = 1.0,
+    scheduler_config: Path | None = None,
 ) -> AsyncIterator[SimulatedCluster]:
     """Run a simulated cluster; with `state` its objects are kept in that directory.
 
@@ -32,6 +33,7 @@ async def simulated_cluster(
         host=host,
         port=port,
         schedule_period_seconds=schedule_period_seconds,
+        scheduler_config=scheduler_config,
     )
     try:
         cluster = SimulatedCluster(replace(settings, data_path=state))
