@@ -93,7 +93,7 @@ class Api:
 def _compact_and_restart(plane: ControlPlane) -> None:
     """A compaction is not enough: the API server's own cache remembers the last events."""
     plane.compact()
-    plane.api_server.stop()
+    plane.api_server.kill()
     plane.start_api_server()
 
 
