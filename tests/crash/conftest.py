@@ -1,161 +1,45 @@
 """A world for the controller: Postgres, the simulated cluster over HTTP, and controllers that come and go."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from app.auth.principal import Principal, Role
-from app.cluster.client import ClusterClient, ClusterSettings, open_client
-from app.cluster.errors import NotFound
-from app.cluster.volcano import Volcano
-from app.controller.run import run_controller
-from app.db import Sessions, is_away
-from app.jobs import cancellation, service
-from app.jobs.models import JobRow
-from app.jobs.schemas import JobCreate
-from app.jobs.service import Submission
-from app.jobs.store import job_pods
-from app.jobs.transitions import job_events, jobs, team_usage
-from app.queues import service as queue_service
-from app.queues.schemas import QueueCreate
+from app.cluster.client import ClusterSettings, open_client
+from app.db import Sessions
 from app.settings import Settings
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
 from app.simulator.history import Change
 from app.simulator.kinds import JOB, Kind
-from app.teams import service as team_service
-from app.teams.schemas import QuotaPut, TeamCreate
+from tests.crash.clearing import clear_away
+from tests.crash.clusters import Cluster, SimulatedProcess
+from tests.crash.processes import Service, process_settings
+from tests.crash.real_cluster import RealCluster
+from tests.crash.table import Line, markdown
+from tests.crash.verdict import Trial
+from tests.crash.world import World
 
-LIMIT_SECONDS = 90.0
-TEAM = "nlp"
-GPU = "nvidia.com/gpu"
-
-
-class World:
-    """What a test does to the service and the cluster, and what it sees of them."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        sessions: Sessions,
-        engine: AsyncEngine,
-        client: ClusterClient,
-        cluster: SimulatedCluster,
-    ) -> None:
-        self.settings = settings
-        self.sessions = sessions
-        self.engine = engine
-        self.client = client
-        self.cluster = cluster
-        self.volcano = Volcano(client)
-        self._stops: list[tuple[asyncio.Event, asyncio.Task[None]]] = []
-
-    def start(self, **changes: Any) -> "asyncio.Task[None]":
-        """Start a controller; it is stopped at the end of the test."""
-        stop = asyncio.Event()
-        settings = self.settings.model_copy(update=changes)
-        task = asyncio.create_task(run_controller(settings, self.sessions, self.engine, self.client, stop=stop))
-        self._stops.append((stop, task))
-        return task
-
-    async def stop(self) -> None:
-        """Stop every controller cleanly."""
-        for stop, _ in self._stops:
-            stop.set()
-        await asyncio.wait_for(asyncio.gather(*(task for _, task in self._stops), return_exceptions=True), 20)
-        self._stops.clear()
-
-    async def make_team(self, quota: dict[str, Any] | None = None, capability: int = 6) -> None:
-        async with self.sessions.begin() as session:
-            await queue_service.create_queue(session, QueueCreate(name="q-nlp", capability={GPU: capability}))
-            await team_service.create_team(
-                session, TeamCreate(name=TEAM, namespace="team-nlp", queues=["q-nlp"], default_queue="q-nlp")
-            )
-            limits = {"limits": {GPU: {"outstanding": 100}}} if quota is None else quota
-            put = QuotaPut.model_validate(limits)
-            await team_service.put_quota(session, Principal("admin", Role.ADMIN), TEAM, put, None)
-
-    async def submit(self, name: str = "a", command: str = "sleep 0.2", **body: Any) -> UUID:
-        task = {
-            "replicas": body.pop("replicas", 1),
-            "image": "registry.test/llm:1",
-            "command": ["sh", "-c", command],
-            "resources": {"gpus": body.pop("gpus", 1)},
-        }
-        spec = JobCreate.model_validate({"name": name, "tasks": [task], **body})
-        accepted = await service.submit(self.sessions, self.settings, Submission(TEAM, spec, None, "u-nlp"))
-        return accepted.row["id"]
-
-    async def cancel(self, job_id: UUID) -> None:
-        await cancellation.cancel(self.sessions, job_id, TEAM, "not needed")
-
-    async def row(self, job_id: UUID) -> JobRow:
-        async with self.sessions() as session:
-            found = (await session.execute(select(jobs).where(jobs.c.id == job_id))).one()
-        return JobRow(**found._mapping)
-
-    async def rows(self, table: Any) -> list[Any]:
-        async with self.sessions() as session:
-            return list(await session.execute(select(table)))
-
-    async def states(self) -> list[str]:
-        return [row.state for row in await self.rows(jobs)]
-
-    async def events(self, job_id: UUID) -> list[str]:
-        found = [row for row in await self.rows(job_events) if row.job_id == job_id]
-        return [f"{row.type}:{row.state}" for row in sorted(found, key=lambda row: row.id)]
-
-    async def pods(self) -> list[Any]:
-        return await self.rows(job_pods)
-
-    async def usage(self) -> dict[str, int]:
-        return {row.resource: row.used for row in await self.rows(team_usage)}
-
-    async def volcano_job(self, job_id: UUID) -> dict[str, Any] | None:
-        row = await self.row(job_id)
-        try:
-            return await self.volcano.get_job(row.k8s_namespace, row.k8s_name)
-        except NotFound:
-            return None
-
-    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = LIMIT_SECONDS) -> Any:
-        """Wait until a condition gives something true, and return that."""
-        try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    found = await _unless_away(condition)
-                    if found:
-                        return found
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            shown = [(row.name, row.state, row.reason, row.message) for row in await self.rows(jobs)]
-            pytest.fail(f"not within {seconds} s; jobs: {shown}")
-
-    async def until_state(self, job_id: UUID, *states: str) -> JobRow:
-        async def reached() -> JobRow | None:
-            row = await self.row(job_id)
-            return row if row.state in states else None
-
-        return await self.until(reached)
-
-    async def until_clean(self, job_id: UUID) -> None:
-        async def clean() -> bool:
-            return (await self.row(job_id)).cleaned_at is not None
-
-        await self.until(clean)
+_LINE = "crash table"
 
 
-async def _unless_away(condition: Callable[[], Awaitable[Any]]) -> Any:
-    try:
-        return await condition()
-    except Exception as error:
-        if not is_away(error):  # a test that breaks all connections breaks its own
-            raise
-        return None
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long", action="store_true", help="crash tests: faults that last minutes too, as on a real API server"
+    )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the crash table: a line for each fault, also for those after which something was wrong."""
+    reports = [each for key in ("passed", "failed") for each in terminalreporter.getreports(key)]
+    told = [
+        value for each in reports if each.when == "teardown" for name, value in each.user_properties if name == _LINE
+    ]
+    if told:
+        terminalreporter.section("crash table")
+        terminalreporter.write_line(markdown(Line(**line) for line in told))
 
 
 def _creations(cluster: SimulatedCluster) -> list[str]:
@@ -188,3 +72,65 @@ async def world(database_url: str, sessions: Sessions, engine: AsyncEngine) -> A
         world.created = _creations(cluster)
         yield world
         await world.stop()
+
+
+@pytest.fixture(scope="session")
+def any_cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The simulated cluster as a process, or with --control-plane the real thing; each worker has its own."""
+    cluster: Cluster
+    if request.config.getoption("--control-plane", default=False):
+        cluster = RealCluster(request.getfixturevalue("control_plane"))
+    else:
+        cluster = SimulatedProcess(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.begin()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether faults may last as long as they do in life."""
+    option = request.config.getoption
+    return bool(option("--long", default=False) or option("--control-plane", default=False))
+
+
+@pytest.fixture
+async def outer_world(
+    any_cluster: Cluster, database_url: str, sessions: Sessions, engine: AsyncEngine
+) -> AsyncIterator[World]:
+    """A world whose service and cluster are processes; its names are its own, since its cluster is not."""
+    settings = process_settings(database_url)
+    async with open_client(ClusterSettings(kubeconfig=str(any_cluster.admin_kubeconfig()))) as client:
+        world = World(settings, sessions, engine, client, any_cluster, team=f"t{uuid4().hex[:10]}")
+        await world.make_team()
+        yield world
+
+
+@pytest.fixture
+async def service(outer_world: World, tmp_path: Path) -> AsyncIterator[Service]:
+    """Processes over the world; at the end the cluster is whole again and has nothing left of this test."""
+    cluster = outer_world.cluster
+    service = Service(outer_world, tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig"))
+    try:
+        yield service
+    finally:
+        cluster.thaw()
+        try:
+            await service.close()
+        finally:
+            await clear_away(outer_world)
+
+
+@pytest.fixture
+def trial(service: Service, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Makes the test's trial, whose line stands in the crash table whatever becomes of the test."""
+    made: list[Trial] = []
+
+    def make(fault: str, done: str) -> Trial:
+        made.append(Trial(service, fault, done))
+        return made[-1]
+
+    yield make
+    request.node.user_properties += [(_LINE, each.line.as_dict()) for each in made]

@@ -12,81 +12,19 @@ from app import db
 from app.controller.run import run_controller
 from app.db import create_engine, create_sessions
 from app.settings import Settings
+from tests.crash.lines import TcpLine
 
 # several waits, each of which may need long on a busy machine
 pytestmark = pytest.mark.timeout(240)
 
 
-class Line:
-    """A line to Postgres that can fall silent (nothing is closed, nothing arrives) or be cut."""
-
-    def __init__(self, socket_path: str) -> None:
-        self._socket_path = socket_path
-        self._open = asyncio.Event()
-        self._open.set()
-        self._pairs: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
-        self.port = 0
-
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    def silence(self) -> None:
-        self._open.clear()
-
-    def speak(self) -> None:
-        self._open.set()
-
-    def forget(self) -> None:
-        """Leave the connections that stand silent for ever; new ones work, as after a fail-over to another machine."""
-        self.silence()
-        self._open = asyncio.Event()
-        self._open.set()
-
-    async def cut(self) -> None:
-        """Refuse new connections and break those that stand."""
-        if self._server is not None:
-            self._server.close()
-        for writer in list(self._pairs):
-            writer.transport.abort()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._server = None
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        far_reader, far_writer = await asyncio.open_unix_connection(self._socket_path)
-        self._pairs |= {writer, far_writer}
-        try:
-            is_open = self._open
-            await asyncio.gather(self._carry(reader, far_writer, is_open), self._carry(far_reader, writer, is_open))
-        except (OSError, asyncio.CancelledError):
-            pass
-        finally:
-            self._pairs -= {writer, far_writer}
-            for each in (writer, far_writer):
-                each.transport.abort()
-            self._tasks.discard(task)
-
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_open: asyncio.Event) -> None:
-        while data := await reader.read(65536):
-            await is_open.wait()
-            writer.write(data)
-            await writer.drain()
-        raise ConnectionResetError
-
-
 @pytest.fixture
-async def line(database_url: str) -> AsyncIterator[Line]:
+async def line(database_url: str) -> AsyncIterator[TcpLine]:
     url = make_url(database_url)
     if "host" not in url.query or not str(url.query["host"]).startswith("/"):
         pytest.skip("PostgreSQL is not reached by a socket of this machine")
-    line = Line(f"{url.query['host']}/.s.PGSQL.{url.query['port']}")
+    path = f"{url.query['host']}/.s.PGSQL.{url.query['port']}"
+    line = TcpLine(lambda: asyncio.open_unix_connection(path))
     await line.start()
     yield line
     line.speak()
@@ -94,7 +32,7 @@ async def line(database_url: str) -> AsyncIterator[Line]:
 
 
 @pytest.fixture
-def over_the_line(database_url: str, line: Line, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def over_the_line(database_url: str, line: TcpLine, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that reach Postgres over the line alone; three seconds is as long as anybody waits for an answer."""
     monkeypatch.setattr(db, "COMMAND_TIMEOUT_SECONDS", 3.0)
     url = make_url(database_url).set(host="127.0.0.1", port=line.port, query={})
@@ -114,7 +52,7 @@ async def controller(world: Any, over_the_line: Settings) -> AsyncIterator["asyn
 
 
 async def test_a_statement_on_a_connection_that_died_in_silence_ends_and_the_next_one_has_another(
-    line: Line, over_the_line: Settings
+    line: TcpLine, over_the_line: Settings
 ) -> None:
     engine = create_engine(over_the_line)
     sessions = create_sessions(engine)
@@ -132,7 +70,7 @@ async def test_a_statement_on_a_connection_that_died_in_silence_ends_and_the_nex
 
 
 async def test_connections_that_died_in_silence_are_given_up(
-    world: Any, line: Line, controller: "asyncio.Task[None]"
+    world: Any, line: TcpLine, controller: "asyncio.Task[None]"
 ) -> None:
     await world.make_team()
     first = await world.submit("first", command="sleep 20")
@@ -147,7 +85,7 @@ async def test_connections_that_died_in_silence_are_given_up(
 
 @pytest.mark.parametrize("fault", ["silent", "cut"])
 async def test_the_controller_waits_for_postgres_and_goes_on_by_itself(
-    world: Any, line: Line, controller: "asyncio.Task[None]", fault: str
+    world: Any, line: TcpLine, controller: "asyncio.Task[None]", fault: str
 ) -> None:
     await world.make_team()
     running = [await world.submit(f"job-{index}", command="sleep 20") for index in range(3)]
@@ -176,7 +114,7 @@ async def test_the_controller_waits_for_postgres_and_goes_on_by_itself(
 
 
 async def test_a_silent_postgres_does_not_keep_another_controller_from_leading(
-    world: Any, line: Line, controller: "asyncio.Task[None]"
+    world: Any, line: TcpLine, controller: "asyncio.Task[None]"
 ) -> None:
     await world.make_team()
     first = await world.submit("first", command="sleep 20")

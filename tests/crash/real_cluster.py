@@ -1,0 +1,90 @@
+"""The real control plane as a cluster that can be damaged, with `pumice simulate --kubeconfig` as Volcano's part."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.service import ControlPlaneFailed, Service
+from tests.crash.clusters import FOR_EVER, Creation
+
+_JOBS = "/apis/batch.volcano.sh/v1alpha1/jobs"
+
+
+class RealCluster:
+    """A kube-apiserver whose etcd, controllers and nodes stay alive while it is damaged."""
+
+    name = "control plane"
+    can_fail_pods = False
+    can_refuse = False
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._seen: dict[str, Creation] = {}
+        self._volcano: Service | None = None
+
+    def begin(self) -> None:
+        """Start Volcano's part; the control plane itself runs already."""
+        arguments = [sys.executable, "-m", "app.cli", "simulate", f"--kubeconfig={self._plane.kubeconfig_path}"]
+        self._volcano = Service(arguments, self._plane.directory / "volcano.log")
+        self._volcano.start()
+
+    @property
+    def url(self) -> str:
+        return self._plane.url
+
+    def kubeconfig(self, path: Path) -> Path:
+        return self._plane.kubeconfig(path)
+
+    def admin_kubeconfig(self) -> Path:
+        return self._plane.kubeconfig_path
+
+    def life(self, seconds: float, exit_code: int = 0) -> dict[str, Any]:
+        assert exit_code == 0, "kwok's pods always succeed"
+        milliseconds = int(min(seconds, FOR_EVER) * 1000)
+        named = {"delay": f"{milliseconds}ms", "jitter-delay": f"{milliseconds}ms"}
+        annotations = {f"pod-complete.stage.kwok.x-k8s.io/{name}": value for name, value in named.items()}
+        return {"command": ["sleep", str(seconds)], "annotations": annotations}
+
+    def creations(self) -> list[Creation]:
+        """What the audit log has, and what was found after a kill: the last lines of a killed server may be lost."""
+        for entry in _entries(self._plane.directory / "audit.log"):
+            if entry["responseStatus"]["code"] == 201 and "dryRun" not in entry["requestURI"]:
+                self._note(entry["responseObject"]["metadata"])
+        return list(self._seen.values())
+
+    def kill(self) -> None:
+        self._plane.api_server.kill()
+
+    def start(self) -> None:
+        self._plane.start_api_server()
+        for item in self._plane.call("GET", _JOBS)["items"]:
+            self._note(item["metadata"])
+
+    def freeze(self) -> None:
+        self._plane.api_server.freeze()
+
+    def thaw(self) -> None:
+        self._plane.api_server.thaw()
+
+    def compact(self) -> None:
+        self._plane.compact()
+
+    def close(self) -> None:
+        if self._volcano is not None:
+            with contextlib.suppress(ControlPlaneFailed):
+                self._volcano.stop()
+
+    def _note(self, metadata: dict[str, Any]) -> None:
+        creation = Creation(metadata["namespace"], metadata["name"], metadata["uid"])
+        self._seen.setdefault(creation.uid, creation)
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of an audit log, without those that a kill has torn."""
+    for line in path.read_text().splitlines() if path.exists() else ():
+        with contextlib.suppress(json.JSONDecodeError):
+            yield json.loads(line)

@@ -1,0 +1,90 @@
+"""A controller whose clock is wrong by hours: leases, retention and times are Postgres' own, so nothing changes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import func, select
+
+from app.jobs.transitions import job_events, jobs
+from tests.crash.clusters import FOR_EVER, ROOT
+from tests.crash.processes import Service
+from tests.crash.verdict import Trial
+
+pytestmark = pytest.mark.timeout(600)
+
+MakeTrial = Callable[[str, str], Trial]
+HOURS = 3600.0
+SKEW = Path(__file__).parent / "skew"
+
+
+@pytest.mark.parametrize("hours", [3.0, -3.0])
+async def test_a_controller_with_a_wrong_clock_changes_nothing(
+    service: Service, trial: MakeTrial, hours: float
+) -> None:
+    made, world = (
+        trial("clock of one controller", f"{hours:+.0f} h, leading, beside one with a right clock"),
+        service.world,
+    )
+    wrong = await service.controller(**_shifted(hours))
+    await service.leader_first([wrong])
+    other = await service.controller()
+    await service.api()
+    began = await _moment(world)
+    bystander = await service.submit("bystander", FOR_EVER)
+    doomed = await service.submit("doomed", FOR_EVER)
+    ending = await service.submit("ending", 1, replicas=2)
+    for job_id in (bystander, doomed, ending):
+        assert job_id is not None
+    await world.until_state(doomed, "running")
+    await service.cancel(doomed)
+    ends = {bystander: {"running"}, doomed: {"cancelled"}, ending: {"succeeded"}}
+    if world.cluster.can_refuse:
+        ends[await _refused(service)] = {"failed"}
+    await made.holds(ends)
+    assert await service.leads(wrong)
+    await _times_lie_between(world, began, await _moment(world))
+    assert await _ages(service, wrong) < HOURS
+    await wrong.kill()
+    later = await service.submit("later", 1)
+    assert later is not None
+    await made.holds(ends | {later: {"succeeded"}})
+    assert await service.leads(other)
+
+
+async def _refused(service: Service) -> Any:
+    """A job whose end is written by the controller alone: the cluster refuses it, and no pod tells a time."""
+    refusal = {"effect": "answer", "method": "POST", "plural": "jobs", "status": 400, "reason": "BadRequest"}
+    fault = refusal | {"namespace": service.world.namespace}
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.post(f"{service.world.cluster.url}/simulator/faults", json=fault)
+    assert answer.is_success, answer.text
+    return await service.submit("refused", 1)
+
+
+def _shifted(hours: float) -> dict[str, str]:
+    return {"PYTHONPATH": f"{SKEW}:{ROOT}", "CRASH_TEST_SKEW_SECONDS": str(hours * HOURS)}
+
+
+async def _moment(world: Any) -> Any:
+    async with world.sessions() as session:
+        return (await session.execute(select(func.now()))).scalar_one()
+
+
+async def _times_lie_between(world: Any, began: Any, ended: Any) -> None:
+    """Every time that the service wrote lies within the test, by Postgres' clock."""
+    told = [(f"event {row.type}", row.at) for row in await world.rows(job_events)]
+    names = ("created_at", "released_at", "attempted_at", "submitted_at", "started_at", "ended_at", "recorded_at")
+    for row in await world.rows(jobs):
+        told += [(f"{row.name}.{name}", getattr(row, name)) for name in (*names, "cleaned_at") if getattr(row, name)]
+    assert [(what, at) for what, at in told if not began <= at <= ended] == []
+
+
+async def _ages(service: Service, controller: Any) -> float:
+    """The greatest age of a watch that the controller shows, in seconds, without its sign."""
+    probe = await service.printed(controller, "probe port")
+    async with httpx.AsyncClient(trust_env=False) as http:
+        lines = (await http.get(f"{probe}/metrics")).text.splitlines()
+    return max(abs(float(each.rpartition(" ")[2])) for each in lines if each.startswith("pumice_watch_age_seconds{"))
