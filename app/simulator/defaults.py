@@ -4,7 +4,20 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from app.simulator.kinds import CONFIG_MAP, DEPLOYMENT, EVENT, NAMESPACE, POD, PRIORITY_CLASS, SECRET, SERVICE, Kind
+from app.simulator.access.checks import default_binding
+from app.simulator.kinds import (
+    CLUSTER_ROLE_BINDING,
+    CONFIG_MAP,
+    DEPLOYMENT,
+    EVENT,
+    NAMESPACE,
+    POD,
+    PRIORITY_CLASS,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    Kind,
+)
 from app.simulator.objects import Object
 from app.simulator.schema_checks import prune
 from app.simulator.schemas import DEFAULTS, SCHEMAS
@@ -140,4 +153,6 @@ _SPECIAL: dict[Kind, Callable[[Object], None]] = {
     CONFIG_MAP: _config_map,
     SERVICE: _service,
     DEPLOYMENT: _deployment,
+    ROLE_BINDING: default_binding,
+    CLUSTER_ROLE_BINDING: default_binding,
 }

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from app.simulator.access.tokens import Tokens
 from app.simulator.history import encode
 from app.simulator.kinds import Kind
 from app.simulator.objects import ApiError
@@ -77,10 +78,11 @@ class NodeSwitch(Protocol):
 class Faults:
     """The switchboard. Volcano's parts and the nodes inside the process do not use HTTP and feel nothing of it."""
 
-    def __init__(self, store: Store, pages: Pages, streams: Streams) -> None:
+    def __init__(self, store: Store, pages: Pages, streams: Streams, tokens: Tokens) -> None:
         self._store = store
         self._pages = pages
         self._streams = streams
+        self._tokens = tokens
         self._active: list[Fault] = []
         self._identifiers = itertools.count(1)
         self.suspend: Callable[[], Awaitable[None]] | None = None
@@ -156,6 +158,10 @@ class Faults:
     def expire_continues(self) -> None:
         """Make every continue token too old."""
         self._pages.expire()
+
+    def expire_tokens(self, namespace: str | None = None, name: str | None = None) -> int:
+        """End the tokens that service accounts have, of one account or of all; new ones are good. Returns how many."""
+        return self._tokens.expire(namespace, name)
 
     def vanish(self, kind: Kind, namespace: str | None, name: str) -> None:
         """Remove an object without an event, as a watch that lost one would show it."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 VOLCANO_BATCH = "batch.volcano.sh"
 VOLCANO_SCHEDULING = "scheduling.volcano.sh"
 VOLCANO_BUS = "bus.volcano.sh"
+RBAC = "rbac.authorization.k8s.io"
 _CUSTOM_GROUPS = frozenset({VOLCANO_BATCH, VOLCANO_SCHEDULING, VOLCANO_BUS})
 
 
@@ -52,12 +53,19 @@ EVENT = Kind("", "v1", "events", "Event", short_names=("ev",))
 SERVICE = Kind("", "v1", "services", "Service", short_names=("svc",), subresources=_STATUS)
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap", short_names=("cm",))
 SECRET = Kind("", "v1", "secrets", "Secret")
+SERVICE_ACCOUNT = Kind(
+    "", "v1", "serviceaccounts", "ServiceAccount", short_names=("sa",), subresources=frozenset({"token"})
+)
 RESOURCE_QUOTA = Kind("", "v1", "resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS)
 PRIORITY_CLASS = Kind(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)
 )
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment", short_names=("deploy",), subresources=_STATUS)
+ROLE = Kind(RBAC, "v1", "roles", "Role")
+ROLE_BINDING = Kind(RBAC, "v1", "rolebindings", "RoleBinding")
+CLUSTER_ROLE = Kind(RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_ROLE_BINDING = Kind(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 JOB = Kind(VOLCANO_BATCH, "v1alpha1", "jobs", "Job", short_names=("vcjob", "vj"), subresources=_STATUS)
 POD_GROUP = Kind(VOLCANO_SCHEDULING, "v1beta1", "podgroups", "PodGroup", short_names=("pg", "podgroup-v1beta1"))
 QUEUE = Kind(
@@ -79,10 +87,15 @@ KINDS: tuple[Kind, ...] = (
     SERVICE,
     CONFIG_MAP,
     SECRET,
+    SERVICE_ACCOUNT,
     RESOURCE_QUOTA,
     PRIORITY_CLASS,
     LEASE,
     DEPLOYMENT,
+    ROLE,
+    ROLE_BINDING,
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
     JOB,
     POD_GROUP,
     QUEUE,

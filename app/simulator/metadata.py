@@ -8,6 +8,8 @@ from typing import Any
 
 from app.simulator.clock import Clock
 from app.simulator.kinds import (
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
     CONFIG_MAP,
     EVENT,
     LEASE,
@@ -15,14 +17,20 @@ from app.simulator.kinds import (
     NODE,
     POD_GROUP,
     RESOURCE_QUOTA,
+    ROLE,
+    ROLE_BINDING,
     SECRET,
     SERVICE,
+    SERVICE_ACCOUNT,
     Kind,
 )
 from app.simulator.objects import ApiError, Object
 from app.simulator.refusals import Cause, bad_request, conflict, internal, invalid, other_uid
 
-_WITHOUT_GENERATION = frozenset({NAMESPACE, NODE, EVENT, SERVICE, CONFIG_MAP, SECRET, LEASE, RESOURCE_QUOTA})
+_RBAC = frozenset({ROLE, ROLE_BINDING, CLUSTER_ROLE, CLUSTER_ROLE_BINDING})
+_WITHOUT_GENERATION = _RBAC | {
+    *(NAMESPACE, NODE, EVENT, SERVICE, SERVICE_ACCOUNT, CONFIG_MAP, SECRET, LEASE, RESOURCE_QUOTA)
+}
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -134,6 +142,9 @@ def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
         text = "Required value: name or generateName is required"
         yield Cause("metadata.name", text, "FieldValueRequired")
         return
+    if kind in _RBAC:
+        yield from _path_segment_causes(name)
+        return
     pattern, longest, rule = (SUBDOMAIN, _MAX_SUBDOMAIN, SUBDOMAIN_RULE)
     if kind in (NAMESPACE, SERVICE):
         pattern, longest, rule = (_LABEL, _MAX_LABEL, _LABEL_RULE)
@@ -141,6 +152,15 @@ def name_causes(kind: Kind, metadata: Object) -> Iterator[Cause]:
         yield Cause("metadata.name", f'Invalid value: "{name}": must be no more than {longest} bytes')
     elif not pattern.fullmatch(name):
         yield Cause("metadata.name", f'Invalid value: "{name}": {rule}')
+
+
+def _path_segment_causes(name: str) -> Iterator[Cause]:
+    """Roles and bindings may have any name that fits into a path, such as `system:discovery`."""
+    if name in (".", ".."):
+        yield Cause("metadata.name", f"Invalid value: \"{name}\": may not be '{name}'")
+    for part in ("/", "%"):
+        if part in name:
+            yield Cause("metadata.name", f"Invalid value: \"{name}\": may not contain '{part}'")
 
 
 def carry_over(kind: Kind, old: Object, metadata: Object, *, patched: bool = False) -> None:

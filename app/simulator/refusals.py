@@ -145,7 +145,7 @@ def status_body(error: ApiError) -> Object:
     }
     if error.reason:
         body["reason"] = error.reason
-    if error.details:
+    if error.details or error.reason == "Forbidden":
         body["details"] = error.details
     body["code"] = error.code
     return body

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from app.simulator.access.checks import rbac_causes
 from app.simulator.admission import Admission, NoAdmission, Operation, resolve_priority
 from app.simulator.clock import Clock
 from app.simulator.defaults import apply_defaults, drop_nulls
@@ -191,6 +192,7 @@ class Registry:
             self._fill_in(kind, obj)
         obj = self.admission.mutate(operation, kind, old, obj)
         causes = [*name_causes(kind, obj["metadata"]), *metadata_causes(kind, obj["metadata"])]
+        causes += rbac_causes(kind, old, obj)
         causes += schema_causes(SCHEMAS[kind], obj) if kind in SCHEMAS else ()
         causes += pod_causes(obj) if kind is POD and not old else ()
         causes += data_causes(obj) if kind is CONFIG_MAP else ()

@@ -8,6 +8,8 @@ unknown fields, this one keeps them.
 from typing import Any
 
 from app.simulator.kinds import (
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
     COMMAND,
     CONFIG_MAP,
     DEPLOYMENT,
@@ -19,8 +21,11 @@ from app.simulator.kinds import (
     POD_GROUP,
     PRIORITY_CLASS,
     QUEUE,
+    ROLE,
+    ROLE_BINDING,
     SECRET,
     SERVICE,
+    SERVICE_ACCOUNT,
     Kind,
 )
 
@@ -166,6 +171,19 @@ SCHEMAS: dict[Kind, Schema] = {
     COMMAND: _object(action=_text(), target={"type": "object", "required": ("apiVersion", "kind", "name", "uid")}),
 }
 
+_RULES = _list(
+    _object(
+        verbs=_list(_text()),
+        apiGroups=_list(_text()),
+        resources=_list(_text()),
+        resourceNames=_list(_text()),
+        nonResourceURLs=_list(_text()),
+    )
+)
+_BINDING = _object(
+    roleRef=_object(apiGroup=_text(), kind=_text(), name=_text()),
+    subjects=_list(_object(kind=_text(), apiGroup=_text(), name=_text(), namespace=_text())),
+)
 _CONDITIONS = _list({"type": "object", "required": ("type",)})
 
 SHAPES: dict[Kind, Schema] = {
@@ -184,6 +202,11 @@ SHAPES: dict[Kind, Schema] = {
     PRIORITY_CLASS: _object(value={"type": "integer"}, globalDefault={"type": "boolean"}, preemptionPolicy=_text()),
     SECRET: _object(data={"type": "object"}, stringData={"type": "object"}),
     CONFIG_MAP: _object(data=_map(_text())),
+    SERVICE_ACCOUNT: _object(secrets=_list({"type": "object"}), automountServiceAccountToken={"type": "boolean"}),
+    ROLE: _object(rules=_RULES),
+    CLUSTER_ROLE: _object(rules=_RULES, aggregationRule={"type": "object"}),
+    ROLE_BINDING: _BINDING,
+    CLUSTER_ROLE_BINDING: _BINDING,
     EVENT: _object(involvedObject={"type": "object"}, source={"type": "object"}, message=_text(), reason=_text()),
 }
 """The types of those fields of core objects that this server or its controllers read. Others are not looked at."""

@@ -1,6 +1,6 @@
-"""What stands in a cluster before anybody uses it: namespaces, priority classes, Volcano's deployments."""
+"""What stands in a cluster before anybody uses it: namespaces, roles, priority classes, Volcano's deployments."""
 
-from app.simulator.kinds import DEPLOYMENT, NAMESPACE, PRIORITY_CLASS, Kind
+from app.simulator.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, DEPLOYMENT, NAMESPACE, PRIORITY_CLASS, RBAC, Kind
 from app.simulator.objects import ApiError, Object, Objects
 
 VOLCANO_NAMESPACE = "volcano-system"
@@ -18,6 +18,27 @@ _DEPLOYMENTS = {
     "volcano-controllers": "vc-controller-manager",
     "volcano-admission": "vc-webhook-manager",
 }
+_PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_DISCOVERY_PATHS = (*_PUBLIC_PATHS, "/openapi", "/openapi/*", "/api", "/api/*", "/apis", "/apis/*")
+_ALL_RULES: tuple[Object, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+_REVIEWS: Object = {
+    "apiGroups": ["authorization.k8s.io"],
+    "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    "verbs": ["create"],
+}
+_ROLES: dict[str, tuple[tuple[Object, ...], tuple[str, ...]]] = {
+    "cluster-admin": (_ALL_RULES, ("system:masters",)),
+    "system:discovery": (
+        ({"nonResourceURLs": list(_DISCOVERY_PATHS), "verbs": ["get"]},),
+        ("system:authenticated",),
+    ),
+    "system:basic-user": ((_REVIEWS,), ("system:authenticated",)),
+}
+"""Those of a kube-apiserver's own cluster roles that matter here, each with the groups that it is bound to."""
+
 _SIMULATED = {"pumice.dev/simulated": "true"}
 
 
@@ -31,8 +52,19 @@ async def plant_seeds(objects: Objects) -> None:
         await _create_if_missing(
             objects, PRIORITY_CLASS, {"metadata": metadata, "value": value, "globalDefault": False}
         )
+    for name, (rules, groups) in _ROLES.items():
+        await _plant_role(objects, name, rules, groups)
     for name, image in _DEPLOYMENTS.items():
         await _plant_deployment(objects, name, image)
+
+
+async def _plant_role(objects: Objects, name: str, rules: tuple[Object, ...], groups: tuple[str, ...]) -> None:
+    metadata = {"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
+    await _create_if_missing(objects, CLUSTER_ROLE, {"metadata": metadata, "rules": list(rules)})
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
+    subjects = [{"apiGroup": RBAC, "kind": "Group", "name": group} for group in groups]
+    binding: Object = {"metadata": metadata, "roleRef": reference, "subjects": subjects}
+    await _create_if_missing(objects, CLUSTER_ROLE_BINDING, binding)
 
 
 async def _plant_deployment(objects: Objects, name: str, image: str) -> None:

@@ -6,8 +6,9 @@ from aiohttp import web
 
 from app.simulator.history import encode
 from app.simulator.kinds import KINDS, Kind
-from app.simulator.objects import ApiError, Object
+from app.simulator.objects import Object
 from app.simulator.rest.resources import json_answer
+from app.simulator.rest.reviews import AUTHORIZATION, AUTHORIZATION_VERSION, REVIEWS
 
 VERSION: Mapping[str, str] = {
     "major": "1",
@@ -27,9 +28,10 @@ _SUBRESOURCE_KINDS = {
     "eviction": ("Eviction", ("create",)),
     "log": ("Pod", ("get",)),
     "status": ("", ("get", "patch", "update")),
+    "token": ("TokenRequest", ("create",)),
 }
+_FOREIGN_GROUPS = {"token": {"group": "authentication.k8s.io", "version": "v1"}}
 _PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_AUTHORIZATION = ("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 
 
 def open_to_all(path: str) -> bool:
@@ -71,7 +73,7 @@ def _paths() -> Object:
 
 def _groups() -> dict[str, str]:
     groups = {kind.group: kind.version for kind in KINDS if kind.group}
-    return {**groups, _AUTHORIZATION[0]: _AUTHORIZATION[1]}
+    return {**groups, AUTHORIZATION: AUTHORIZATION_VERSION}
 
 
 def _group(name: str) -> Object:
@@ -81,16 +83,11 @@ def _group(name: str) -> Object:
 
 def _resource_list(group: str, version: str) -> Object:
     resources = [item for kind in KINDS if kind.group == group for item in _resources(kind)]
-    if group == _AUTHORIZATION[0]:
-        resources.append(
-            {
-                "name": _AUTHORIZATION[2],
-                "singularName": "selfsubjectaccessreview",
-                "namespaced": False,
-                "kind": "SelfSubjectAccessReview",
-                "verbs": ["create"],
-            }
-        )
+    if group == AUTHORIZATION:
+        resources += [
+            {"name": plural, "singularName": name.lower(), "namespaced": False, "kind": name, "verbs": ["create"]}
+            for plural, name in REVIEWS.items()
+        ]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 
@@ -112,6 +109,7 @@ def _resources(kind: Kind) -> list[Object]:
             "namespaced": kind.namespaced,
             "kind": _SUBRESOURCE_KINDS[name][0] or kind.name,
             "verbs": list(_SUBRESOURCE_KINDS[name][1]),
+            **_FOREIGN_GROUPS.get(name, {}),
         }
         for name in sorted(kind.subresources)
     ]
@@ -124,14 +122,6 @@ def _openapi(accept: str) -> web.Response:
         return web.Response(body=b"", content_type=_PROTOBUF)
     info = {"title": "Pumice's simulated cluster", "version": VERSION["gitVersion"]}
     return json_answer(encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}))
-
-
-def access_review(body: object) -> Object:
-    """The answer to a SelfSubjectAccessReview: there is no authorization here, so everything is allowed."""
-    if not isinstance(body, dict):
-        raise ApiError(400, "BadRequest", "the body is not a JSON object")
-    status = {"allowed": True, "reason": "simulated cluster: everything is allowed"}
-    return {**body, "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": status}
 
 
 _ROOTS: dict[str, Callable[[], Object]] = {

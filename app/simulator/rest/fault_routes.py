@@ -4,7 +4,8 @@
 one. `POST /simulator/watches/<count|cut|abort|stall|release|expire|line>` acts on the open watches
 (`{"plural": "jobs"}`; `line` also takes `{"value": ...}`). These do what their names say, all by POST:
 `/simulator/history/compact`, `/simulator/continues/expire`, `/simulator/away` (`{"seconds": 2}`), `/simulator/vanish`
-(`{"plural", "group", "namespace", "name"}`), `/simulator/nodes/<name>/<lose|restore>` (`{"evict_after_seconds": 300}`).
+(`{"plural", "group", "namespace", "name"}`), `/simulator/tokens/expire` (all, or those of `{"namespace", "name"}`),
+`/simulator/nodes/<name>/<lose|restore>` (`{"evict_after_seconds": 300}`).
 """
 
 import asyncio
@@ -113,12 +114,21 @@ def _act(faults: Faults, action: str, body: Object) -> None:
             faults.compact()
         case "continues/expire":
             faults.expire_continues()
+        case "tokens/expire":
+            faults.expire_tokens(_optional_text(body, "namespace"), _optional_text(body, "name"))
         case "vanish":
             _vanish(faults, body)
         case "away":
             _go_away(faults, body)
         case _:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def _optional_text(body: Object, field: str) -> str | None:
+    value = body.get(field)
+    if value is not None and not isinstance(value, str):
+        raise bad_request(f"{field} is a text")
+    return value
 
 
 def _vanish(faults: Faults, body: Object) -> None:

@@ -4,7 +4,7 @@ from aiohttp import web
 
 from app.simulator.deletion import Deletion, Outcome, delete
 from app.simulator.history import Record, encode
-from app.simulator.kinds import NAMESPACE, POD, RESOURCE_QUOTA, SERVICE, Kind
+from app.simulator.kinds import NAMESPACE, POD, RESOURCE_QUOTA, SERVICE, SERVICE_ACCOUNT, Kind
 from app.simulator.objects import ApiError, Object
 from app.simulator.refusals import bad_request, resource, unspecified_version
 from app.simulator.registry import Registry
@@ -23,7 +23,7 @@ _ALLOWED = {
 }
 _UNKNOWN_METHOD = "the server does not allow this method on the requested resource"
 _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
-_SHOWN_WHEN_DELETED = frozenset({POD, NAMESPACE, SERVICE, RESOURCE_QUOTA})
+_SHOWN_WHEN_DELETED = frozenset({POD, NAMESPACE, SERVICE, SERVICE_ACCOUNT, RESOURCE_QUOTA})
 """Kinds whose deletion is answered with the object, others with a Status (`ReturnDeletedObject` in pkg/registry)."""
 
 

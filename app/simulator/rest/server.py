@@ -1,29 +1,33 @@
 """The HTTP server: authentication, faults, routing, errors."""
 
 import asyncio
-import hmac
 import logging
 from collections import deque
 
 from aiohttp import web
 
+from app.simulator.access.attributes import User
+from app.simulator.access.authorizer import Authorizer
+from app.simulator.access.tokens import Tokens
 from app.simulator.faults import Fault, Faults
 from app.simulator.history import encode
-from app.simulator.kinds import POD
+from app.simulator.kinds import POD, SERVICE_ACCOUNT
 from app.simulator.objects import ApiError
 from app.simulator.refusals import bad_request, status_body
 from app.simulator.registry import Registry
-from app.simulator.rest.bodies import LARGEST_BODY_BYTES, read_value
-from app.simulator.rest.discovery import access_review, discovery_answer, open_to_all
+from app.simulator.rest.access import Gate
+from app.simulator.rest.bodies import LARGEST_BODY_BYTES
+from app.simulator.rest.discovery import discovery_answer, open_to_all
 from app.simulator.rest.fault_routes import PREFIX, fault_answer
 from app.simulator.rest.pages import Pages
 from app.simulator.rest.paths import Target, is_core_group, parse
 from app.simulator.rest.pods import Pods
 from app.simulator.rest.resources import Resources, json_answer
+from app.simulator.rest.reviews import review_answer, review_of
+from app.simulator.rest.token_requests import token_answer
 from app.simulator.rest.watching import Streams
 
 _logger = logging.getLogger(__name__)
-_REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _REQUESTS_REMEMBERED = 10_000
 _DISCONNECTED = 499
 _POD_SUBRESOURCES = ("binding", "eviction", "log")
@@ -34,13 +38,15 @@ class ApiServer:
 
     def __init__(self, registry: Registry, *, token: str | None = None, host: str = "127.0.0.1", port: int = 0) -> None:
         pages, self._streams = Pages(registry.store), Streams(registry.store)
-        self.faults = Faults(registry.store, pages, self._streams)
+        self._registry = registry
+        self._authorizer, self._tokens = Authorizer(registry.store), Tokens(registry.store)
+        self._gate = Gate(self._authorizer, self._tokens, token)
+        self.faults = Faults(registry.store, pages, self._streams, self._tokens)
         self.faults.suspend, self.faults.resume = self._suspend, self._resume
         self.requests: deque[tuple[str, str, int]] = deque(maxlen=_REQUESTS_REMEMBERED)
         """The latest requests as (method, path, status), for tests that count."""
         self._resources = Resources(registry, pages, self._streams)
         self._pods = Pods(registry, self._resources)
-        self._token = token
         self._host, self._port = host, port
         self._late: set[asyncio.Task[web.StreamResponse]] = set()
         self._runner: web.AppRunner | None = None
@@ -109,8 +115,7 @@ class ApiServer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.path
-        if not open_to_all(path) and not self._is_authenticated(request):
-            raise ApiError(401, "Unauthorized", "Unauthorized")
+        user = self._gate.admit(request, open_to_all=open_to_all(path))
         if path.startswith(PREFIX):
             return await fault_answer(request, self.faults)
         target = parse(path)
@@ -118,18 +123,14 @@ class ApiServer:
             if request.method in ("POST", "DELETE") and target.custom_everywhere:
                 return no_such_path(path)
             return await self._answer_target(request, target)
-        if path == _REVIEW_PATH and request.method == "POST":
-            return json_answer(encode(access_review(await read_value(request))), 201)
-        known = discovery_answer(request)
-        if known is None:
-            return no_such_path(path)
-        return known
+        return await self._answer_about_itself(request, user)
 
-    def _is_authenticated(self, request: web.Request) -> bool:
-        if self._token is None:
-            return True
-        given = request.headers.get("Authorization", "")
-        return hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode())
+    async def _answer_about_itself(self, request: web.Request, user: User) -> web.StreamResponse:
+        review = review_of(request.path)
+        if review is not None:
+            return await review_answer(request, review, user, self._authorizer)
+        known = discovery_answer(request)
+        return no_such_path(request.path) if known is None else known
 
     async def _answer_target(self, request: web.Request, target: Target) -> web.StreamResponse:
         fault = self.faults.take(request.method, target)
@@ -140,6 +141,8 @@ class ApiServer:
     async def _carry_out(self, request: web.Request, target: Target) -> web.StreamResponse:
         if target.kind is POD and target.subresource in _POD_SUBRESOURCES:
             return await self._pods.answer(request, target)
+        if target.kind is SERVICE_ACCOUNT and target.subresource == "token":
+            return await token_answer(request, target, self._registry, self._tokens)
         return await self._resources.answer(request, target)
 
     async def _carry_out_faulty(self, request: web.Request, target: Target, fault: Fault) -> web.StreamResponse:
