@@ -112,7 +112,36 @@ def _pods(records: list[Record]) -> Facts:
             "last": "deleted" if last[0] == "DELETED" else last[1]["status"].get("phase"),
             "refused": _refused(obj for _, obj in history),
         }
-    return facts
+    return _without_choice(facts, {_alike(name) for name in _evicted(records)})
+
+
+def _evicted(records: list[Record]) -> set[str]:
+    """Pods that a session evicted."""
+    pods = [pod for _, pod in _objects(records, "Pod")]
+    return {
+        pod["metadata"]["name"]
+        for pod in pods
+        if any(c["type"] == "DisruptionTarget" for c in pod["status"].get("conditions") or [])
+    }
+
+
+def _alike(name: str) -> str:
+    return f"{name.rpartition('-')[0]}-*"
+
+
+def _without_choice(facts: Facts, chosen_from: set[str]) -> Facts:
+    """Pods of which some were evicted as one: who goes depends on the nodes they are on, and these are chance."""
+    left = {name: pod for name, pod in facts.items() if _alike(name) not in chosen_from}
+    for group in sorted(chosen_from):
+        pods = [pod for name, pod in facts.items() if _alike(name) == group]
+        left[group] = {
+            **pods[0],
+            "lives": sorted(pod["lives"] for pod in pods),
+            "retry_counts": sorted(count for pod in pods for count in pod["retry_counts"]),
+            "last": sorted(pod["last"] for pod in pods),
+            "refused": _texts(text for pod in pods for text in pod["refused"]),
+        }
+    return left
 
 
 def _pod_keys(pod: Record) -> Facts:

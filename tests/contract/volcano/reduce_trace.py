@@ -8,12 +8,14 @@ Run as a program it turns a folder of raw traces into the scenarios under `tests
 import json
 import re
 import sys
+from http import HTTPStatus
 from pathlib import Path
 
 from tests.contract.volcano.facts import Facts, made_queues, reduce
+from tests.contract.volcano.surroundings import LEFT_OVER, LeftOver
 from tests.contract.volcano.worlds import Record, at_rest, only, without_pod_phases, world_of
 
-SCENARIOS = frozenset({f"{number:02d}" for number in range(23)} | {"29"})
+SCENARIOS = frozenset({f"{number:02d}" for number in range(30)})
 BURST_MILLISECONDS = 200
 QUIET_MILLISECONDS = 1500
 ANSWER_MILLISECONDS = 25
@@ -25,17 +27,23 @@ _KWOK = "pod-complete.stage.kwok.x-k8s.io/"
 _SIMULATOR = "simulator.pumice.dev/"
 
 
-def steps_of(records: list[Record]) -> list[Facts]:
-    """The requests of a recording, each with the world it was made in."""
+def steps_of(records: list[Record], gone_ms: int | None = None) -> list[Facts]:
+    """The requests of a recording, each with the world it was made in.
+
+    `gone_ms` is when what was left of an earlier recording went: a step without a request.
+    """
     steps: list[Facts] = []
     made: set[str] = set()
     last_request, last_change = -BURST_MILLISECONDS, 0
     for index, record in enumerate(records):
         if "watch" in record:
             last_change = record["t_ms"]
+        moment = record["t_ms"]
+        if gone_ms is not None and moment >= gone_ms:
+            steps.append({"left_over_goes": True, "world": only(world_of(records[:index]), made)})
+            gone_ms = None
         if "request" not in record:
             continue
-        moment = record["t_ms"]
         # A watch may be ahead of the answer to the request that caused it: look a little back.
         seen = [r for r in records[:index] if r["t_ms"] < moment - ANSWER_MILLISECONDS]
         step = {"request": _translated(record["request"], records)}
@@ -66,18 +74,30 @@ def _translated(request: Record, records: list[Record]) -> Record:
     return translated
 
 
-def scenario_of(records: list[Record]) -> Facts:
+def scenario_of(records: list[Record], left_over: LeftOver | None = None) -> Facts:
     """Everything that a replay needs."""
     end = only(world_of(records), made_queues(records))
     namespaces = {r["object"]["metadata"].get("namespace") for r in records if r.get("watch") == "Job"}
     paths = (r["request"]["path"] for r in records if "request" in r)
     namespaces |= {match[1] for path in paths if (match := re.search(r"/namespaces/([^/]+)/", path))}
+    before = _made_before(records)
     return {
+        **({"before": before} if before else {}),
         "namespaces": sorted(namespace for namespace in namespaces if namespace and namespace != "default"),
-        "steps": steps_of(records),
+        "steps": steps_of(records, left_over.gone_ms if left_over else None),
         "end": {"world": without_pod_phases(end), "settle": at_rest(end)},
         "facts": reduce(records),
     }
+
+
+def _made_before(records: list[Record]) -> list[Record]:
+    """The requests for PriorityClasses that an earlier recording had made already."""
+    requests = (record for record in records if "request" in record and record["status"] == HTTPStatus.CONFLICT)
+    return [
+        {"path": record["request"]["path"], "body": record["request"]["body"]}
+        for record in requests
+        if record["request"]["path"].endswith("/priorityclasses")
+    ]
 
 
 def in_order(scenario: Facts) -> Facts:
@@ -90,7 +110,7 @@ def main(source: Path, target: Path) -> None:
     for path in sorted(source.glob("*.jsonl")):
         if path.name[:2] in SCENARIOS:
             records = [json.loads(line) for line in path.read_text().splitlines()]
-            scenario = scenario_of(records)
+            scenario = scenario_of(records, LEFT_OVER.get(path.name[:2]))
             if path.name[:2] in CREATED_AT_ONCE:
                 scenario = in_order(scenario)
             text = json.dumps(scenario, indent=1, sort_keys=True)

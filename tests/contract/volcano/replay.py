@@ -5,17 +5,21 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Self
 
 import httpx
 
 from app.simulator.cluster import SimulatedCluster, SimulatorSettings
+from app.simulator.volcano.scheduler.configuration import DEFAULT_TEXT
 from tests.contract.volcano.facts import Facts, made_queues
+from tests.contract.volcano.left_over import clear_away, is_left_over, leave_behind
+from tests.contract.volcano.surroundings import CONFIGURATIONS, LEFT_OVER
 from tests.contract.volcano.worlds import Record, World, change, empty_world, only, reached, without_pod_phases
 
 SPEED = 20.0
-SLOWER = {"06": 3.0, "08": 8.0, "16": 3.0, "20": 8.0, "21": 8.0}
-"""In 06 and 16 two stamps must differ, which have whole seconds; the others make a request while a pod starts."""
+SLOWER = {"06": 3.0, "08": 8.0, "16": 3.0, "20": 8.0, "21": 8.0, "27": 1.8}
+"""In 06, 16 and 27 stamps must differ, which have whole seconds; the others make a request while a pod starts."""
 
 WAIT_SECONDS = 15.0
 POLL_SECONDS = 0.01
@@ -44,7 +48,9 @@ class NotReachedError(AssertionError):
 class Replay:
     """One scenario on one fresh cluster."""
 
-    def __init__(self, client: httpx.AsyncClient, scenario: Facts) -> None:
+    def __init__(self, number: str, cluster: SimulatedCluster, client: httpx.AsyncClient, scenario: Facts) -> None:
+        self._number = number
+        self._cluster = cluster
         self._client = client
         self._scenario = scenario
         self._started = time.monotonic()
@@ -56,16 +62,22 @@ class Replay:
 
     @classmethod
     @asynccontextmanager
-    async def on_fresh_cluster(cls, name: str, scenario: Facts) -> AsyncIterator[Self]:
+    async def on_fresh_cluster(cls, name: str, scenario: Facts, directory: Path) -> AsyncIterator[Self]:
         """Start a cluster like the recorder's, and watch it."""
-        speed = SLOWER.get(name[:2], SPEED)
-        settings = SimulatorSettings(nodes=3, gpus_per_node=2, speed=speed, schedule_period_seconds=1.0, seed=1)
+        number = name[:2]
+        configuration = directory / "volcano-scheduler.conf"
+        configuration.write_text(CONFIGURATIONS.get(number, DEFAULT_TEXT))
+        settings = SimulatorSettings(
+            nodes=3, gpus_per_node=2, speed=SLOWER.get(number, SPEED), seed=1, scheduler_config=configuration
+        )
         async with (
             SimulatedCluster(settings) as cluster,
             httpx.AsyncClient(base_url=cluster.url, timeout=httpx.Timeout(10, read=None)) as client,
         ):
-            replay = cls(client, scenario)
+            replay = cls(number, cluster, client, scenario)
             await replay._prepare()
+            if number in LEFT_OVER:
+                await leave_behind(cluster.objects, LEFT_OVER[number].jobs)
             versions = {path: await replay._version(path) for path in WATCHED.values()}
             watches = [asyncio.create_task(replay._watch(kind, path, versions[path])) for kind, path in WATCHED.items()]
             try:
@@ -85,6 +97,9 @@ class Replay:
                 await self._settle()
             if step.get("after_session"):
                 await self._all_seen_by_scheduler()
+            if step.get("left_over_goes"):
+                await clear_away(self._cluster.objects, LEFT_OVER[self._number].grace_seconds)
+                continue
             await self._request(step["request"])
             made = made_queues(self.records)
         end = self._scenario["end"]
@@ -93,6 +108,8 @@ class Replay:
             await self._settle()
 
     async def _prepare(self) -> None:
+        for request in self._scenario.get("before", ()):
+            await self._create(request["path"], request["body"])
         for name in self._scenario["namespaces"]:
             await self._create("/api/v1/namespaces", {"metadata": {"name": name}})
         for queue in RECORDERS_QUEUES:
@@ -118,7 +135,7 @@ class Replay:
         async with self._client.stream("GET", path, params=query) as response:
             async for line in response.aiter_lines():
                 event = json.loads(line)
-                if not _of_canary(event["object"]):
+                if not _of_canary(event["object"]) and not is_left_over(event["object"]):
                     self._note({"watch": kind, "type": event["type"], "object": event["object"]})
 
     def _note(self, record: Record) -> None:

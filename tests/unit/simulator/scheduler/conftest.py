@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from app.simulator.volcano.scheduler.configuration import parse_configuration
+from app.simulator.volcano.scheduler.policy import DEFAULT_POLICY, Policy
 from app.simulator.volcano.scheduler.results import SessionResult
 from app.simulator.volcano.scheduler.session import run_session
 from app.simulator.volcano.scheduler.snapshot import build_snapshot
@@ -16,7 +18,10 @@ NAMESPACE = "team"
 
 
 class Cluster:
-    """Nodes `gpu-1` ... and whatever a test adds. `settle` runs sessions until nothing changes."""
+    """Nodes `gpu-1` ... and whatever a test adds. `settle` runs sessions until nothing changes.
+
+    An evicted pod is seen leaving by one session; then it is gone, and its job's controller makes it anew.
+    """
 
     def __init__(self, nodes: int = 3, gpus: int = 2) -> None:
         self.nodes: dict[str, Any] = {}
@@ -25,12 +30,21 @@ class Cluster:
         self.pods: dict[str, Any] = {}
         self.classes: list[Any] = []
         self.events: list[tuple[str, str, str]] = []
+        self.evicted: list[tuple[str, str]] = []
+        """Uid and reason of every eviction."""
+        self.policy = DEFAULT_POLICY
         self.starts_pods = True
         self.rng = random.Random(7)
         self._plans: dict[str, Any] = {}
+        self._lives = 0
+        self._leaving: list[str] = []
         for number in range(1, nodes + 1):
             self.node(f"gpu-{number}", gpus)
         self.queue("root")
+
+    def configure(self, text: str) -> None:
+        """Have the next sessions follow a scheduler configuration."""
+        self.policy = Policy(parse_configuration(text))
 
     def node(self, name: str, gpus: int, **spec: Any) -> None:
         allocatable = {"cpu": "32", "memory": "256Gi", "pods": "110", GPU: str(gpus)}
@@ -96,7 +110,8 @@ class Cluster:
 
     def pods_of(self, name: str) -> list[Any]:
         annotation = "scheduling.k8s.io/group-name"
-        return [pod for pod in self.pods.values() if pod["metadata"]["annotations"][annotation] == name]
+        annotations = ((pod, pod["metadata"].get("annotations") or {}) for pod in self.pods.values())
+        return [pod for pod, said in annotations if said.get(annotation) == name]
 
     def placed(self, name: str) -> int:
         """How many pods of a job have a node and are not done."""
@@ -129,15 +144,17 @@ class Cluster:
             self.queues.values(),
             priority_classes=self.classes,
         )
-        result = run_session(snapshot, self.rng, NOW)
+        result = run_session(snapshot, self.rng, NOW, self.policy)
+        self._let_go()
         self._apply(result)
         return result
 
     def settle(self, limit: int = 20) -> None:
         for _ in range(limit):
+            leaving = bool(self._leaving)
             result = self.session()
-            waiting = any(job.status for job in result.jobs) or result.binds
-            if not waiting:
+            waiting = any(job.status for job in result.jobs) or result.binds or result.evictions
+            if not waiting and not leaving:
                 return
         raise AssertionError(f"Still changing after {limit} sessions.")
 
@@ -150,12 +167,20 @@ class Cluster:
             for condition in job.conditions:
                 new = {"type": "PodScheduled", "status": "False"}
                 new |= {"reason": condition.reason, "message": condition.message}
-                self.pods[condition.pod["metadata"]["name"]]["status"]["conditions"] = [new]
+                status = self.pods[condition.pod["metadata"]["name"]]["status"]
+                status["conditions"] = [new]
+                if condition.nominated:
+                    status["nominatedNodeName"] = condition.nominated
             if self.phase(name) == "Inqueue" and not self.pods_of(name):
                 self._create_pods(name)
         self._say(*result.events)
         for name, amounts in result.allocated.items():
             self.queues[name]["status"]["allocated"] = amounts
+        for eviction in result.evictions:
+            metadata = eviction.pod["metadata"]
+            self.evicted.append((metadata["uid"], eviction.reason))
+            self.pods[metadata["name"]]["metadata"]["deletionTimestamp"] = NOW
+            self._leaving.append(metadata["name"])
         for bind in result.binds:
             pod = self.pods[bind.pod["metadata"]["name"]]
             pod["spec"]["nodeName"] = bind.node
@@ -164,30 +189,43 @@ class Cluster:
     def _say(self, *events: Any) -> None:
         self.events.extend((event.about["metadata"]["name"], event.type, event.message) for event in events)
 
+    def _let_go(self) -> None:
+        """Pods that were evicted are gone, and made anew."""
+        for name in self._leaving:
+            annotations = self.pods.pop(name)["metadata"]["annotations"]
+            job = annotations["scheduling.k8s.io/group-name"]
+            if job in self.groups:
+                self._create_pod(job, int(annotations["volcano.sh/task-index"]))
+        self._leaving.clear()
+
     def _create_pods(self, name: str) -> None:
-        count, resources, spec, roles = self._plans[name]
-        for index in range(count):
-            role = roles[index] if roles else "worker"
-            pod = f"{name}-{role}-{index}"
-            self.pods[pod] = {
-                "metadata": {
-                    "name": pod,
-                    "namespace": NAMESPACE,
-                    "uid": f"pod-{pod}",
-                    "creationTimestamp": NOW,
-                    "annotations": {
-                        "scheduling.k8s.io/group-name": name,
-                        "volcano.sh/task-spec": role,
-                        "volcano.sh/task-index": str(index),
-                    },
+        for index in range(self._plans[name][0]):
+            self._create_pod(name, index)
+
+    def _create_pod(self, name: str, index: int) -> None:
+        _, resources, spec, roles = self._plans[name]
+        role = roles[index] if roles else "worker"
+        pod = f"{name}-{role}-{index}"
+        self._lives += 1
+        self.pods[pod] = {
+            "metadata": {
+                "name": pod,
+                "namespace": NAMESPACE,
+                "uid": f"pod-{pod}-{self._lives:04d}",
+                "creationTimestamp": NOW,
+                "annotations": {
+                    "scheduling.k8s.io/group-name": name,
+                    "volcano.sh/task-spec": role,
+                    "volcano.sh/task-index": str(index),
                 },
-                "spec": {
-                    "schedulerName": "volcano",
-                    "containers": [{"name": "main", "resources": {"requests": resources}}],
-                    **spec,
-                },
-                "status": {"phase": "Pending"},
-            }
+            },
+            "spec": {
+                "schedulerName": "volcano",
+                "containers": [{"name": "main", "resources": {"requests": resources}}],
+                **spec,
+            },
+            "status": {"phase": "Pending"},
+        }
 
     def _stamp(self) -> str:
         """A later second for each object."""
