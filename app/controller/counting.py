@@ -9,7 +9,7 @@ from datetime import datetime
 
 from app.cluster.observed import Counts as StatusCounts
 from app.cluster.observed import ObservedJob
-from app.controller.facts import Counts, JobFacts, PodFacts, Situation
+from app.controller.facts import FINISHED_PHASES, Counts, JobFacts, PodFacts, Situation
 
 
 def newest(pods: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
@@ -67,12 +67,20 @@ def started_at(job: JobFacts, pods: Iterable[PodFacts], now: datetime) -> dateti
     return first if job.submitted_at is None else max(first, job.submitted_at)
 
 
-def ended_at(started: datetime | None, pods: Iterable[PodFacts], now: datetime) -> datetime:
-    """When the last pod ended; now, when no pod says so."""
-    ends = [pod.ended_at for pod in pods if pod.ended_at is not None]
-    last = max(ends) if ends else now
-    last = min(last, now)
-    return last if started is None else max(last, started)
+def ended_at(situation: Situation, started: datetime | None) -> datetime:
+    """When the last pod ended; when Volcano finished the Job, for pods that were killed; now, when neither says so.
+
+    A pod that was deleted while it ran never says when it ended, and another's end may be long ago. Volcano's stamp is
+    not taken when all ends are known: each later kill of a finished Job moves it on (volcano-facts 2.5, trace 12).
+    """
+    pods, volcano_job = newest(situation.pods), situation.volcano_job
+    ends = [pod.ended_at for pod in situation.pods if pod.ended_at is not None]
+    killed = not ends or any(pod.gone and not pod.finished and pod.started_at is not None for pod in pods)
+    if killed and volcano_job is not None and volcano_job.phase in FINISHED_PHASES and volcano_job.last_transition_at:
+        ends.append(volcano_job.last_transition_at)
+    last = min(max(ends), situation.now) if ends else situation.now
+    begun = started or situation.job.submitted_at
+    return last if begun is None else max(last, begun)
 
 
 def _with(pods: Iterable[PodFacts], *phases: str) -> int:

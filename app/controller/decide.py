@@ -136,7 +136,7 @@ def _end(
     why: reasons.Why = (None, None),
 ) -> Decision:
     reason, message = why
-    ended_at = counting.ended_at(seen.started_at, situation.pods, situation.now)
+    ended_at = counting.ended_at(situation, seen.started_at)
     return replace(seen, state=state, reason=reason, message=message, counts=counts, ended_at=ended_at)
 
 

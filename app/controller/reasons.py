@@ -18,7 +18,7 @@ Why = tuple[str | None, str | None]
 
 def why_pending(situation: Situation, counts: Counts) -> Why:
     """Say why nothing of a submitted job runs yet; the most specific cause that can be seen."""
-    for rule in (_queue_not_open, _stuck_pod, _unschedulable, _by_phase, _overlooked, _waiting_for_queue):
+    for rule in _RULES:
         why = rule(situation, counts)
         if why is not None:
             return why
@@ -71,6 +71,25 @@ def _waiting_for_queue(situation: Situation, _: Counts) -> Why | None:
     if situation.pod_group is None or situation.pod_group.phase != "Pending":
         return None
     return "WaitingForQueue", f"The job waits for room in the queue {situation.job.queue}."
+
+
+def _unseen_pods(situation: Situation, _: Counts) -> Why | None:
+    """Pods that wait and that no scheduler has said anything of (trace 17: their `schedulerName` is another's)."""
+    waiting = [pod for pod in situation.pods if pod.alive]
+    if not waiting or any(pod.phase != "Pending" or pod.node or pod.reason for pod in waiting):
+        return None
+    if situation.now - max(pod.created_at for pod in waiting) < NOT_PICKED_UP:
+        return None
+    return "NotPickedUp", (
+        f"No scheduler has looked at the job's pods for more than {NOT_PICKED_UP.seconds} seconds: Volcano's may be"
+        " down, or the pods may name another one."
+    )
+
+
+_RULES = (
+    *(_queue_not_open, _stuck_pod, _unschedulable, _by_phase, _overlooked, _waiting_for_queue),
+    _unseen_pods,
+)
 
 
 def why_failed(pods: Sequence[PodFacts], phase: str) -> Why:

@@ -1,6 +1,7 @@
 """What `decide` makes of a row and the cluster; the ids in comments are those of the cases and recorded traces."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -174,3 +175,34 @@ def test_a_held_job_is_left_alone() -> None:
     held = row(state=JobState.HELD, k8s_uid=None)
     decision = decide(situation(held, absence=Absence.CONFIRMED))
     assert (decision.state, decision.actions) == ("held", ())
+
+
+def test_pods_that_were_killed_ended_when_volcano_finished_the_job() -> None:
+    killed = pod(1, "Running", gone=True)
+    stopped = volcano_job("Aborted", last_transition_at=ago(7))
+    assert decide(situation(row(), stopped, killed)).ended_at == ago(7)
+    early = pod(0, "Succeeded", ended_at=ago(30))
+    assert decide(situation(row(), stopped, early, killed)).ended_at == ago(7)
+    # a later kill of a finished Job moves the stamp; where all ends are known it is not asked
+    assert decide(situation(row(), volcano_job("Completed", last_transition_at=ago(1)), early)).ended_at == ago(30)
+    earlier_run = pod(0, "Running", uid="earlier", gone=True, attempt=1)
+    last_run = pod(0, "Failed", attempt=2, ended_at=ago(20))
+    failed = volcano_job("Failed", last_transition_at=ago(1))
+    assert decide(situation(row(replicas=1), failed, earlier_run, last_run)).ended_at == ago(20)
+    unread = volcano_job("Aborted", last_transition_at=None)
+    assert decide(situation(row(), unread, killed)).ended_at == NOW
+    never_ran = volcano_job("Aborted", last_transition_at=ago(200))
+    assert decide(situation(row(), never_ran)).ended_at == ago(100)  # never before it was submitted
+
+
+def test_pods_that_no_scheduler_looks_at_are_told_of_after_a_minute() -> None:
+    def why(created: float, **facts: Any) -> str | None:
+        waiting = pod(0, "Pending", created_at=ago(created), **{"node": None, **facts})
+        return decide(situation(row(), volcano_job("Pending"), waiting, pod_group=group("Inqueue"))).reason
+
+    assert why(created=61) == "NotPickedUp"
+    assert why(created=59) is None
+    assert why(created=61, node="gpu-1") is None
+    assert why(created=61, reason="Schedulable") is None
+    bound = situation(row(), volcano_job("Pending"), pod(0, "Pending"), pod_group=group("Pending"))
+    assert decide(bound).reason == "WaitingForQueue"
