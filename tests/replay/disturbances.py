@@ -1,0 +1,81 @@
+"""Watches that end while things happen: cut, ended, or told that their version is too old."""
+
+import random
+from dataclasses import dataclass
+
+from tests.replay.play import Play
+from tests.replay.recording import Change
+from tests.replay.watched import Watched
+
+WINDOWS = 4
+LONGEST_WINDOW = 5
+_FINISHED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
+
+
+@dataclass(frozen=True)
+class Window:
+    """A while in which a kind is not served: from `first`, for `length` changes of anything."""
+
+    first: int
+    length: int
+    kind: str
+    how: str
+
+
+def windows(changes: tuple[Change, ...], chance: random.Random, hows: tuple[str, ...]) -> dict[int, Window]:
+    """Some windows, at random, each of the kind that is about to change."""
+    starts = sorted(chance.sample(range(len(changes)), min(WINDOWS, len(changes))))
+    return {
+        start: Window(start, chance.randint(1, LONGEST_WINDOW), changes[start].kind, chance.choice(hows))
+        for start in starts
+    }
+
+
+async def play_disturbed(play: Play, chance: random.Random, hows: tuple[str, ...]) -> None:
+    """Play as fast as it goes, with windows in which Pumice does not see what happens.
+
+    It does see the few moments that no later state tells of: when a job's first pod runs (kwok gives a pod that has
+    ended another start), that a Job was finished or deleted.
+    """
+    changes = play.recording.changes
+    planned = windows(changes, chance, hows)
+    cluster, seen = play.world.cluster, set[tuple[str, str]]()
+    window: Window | None = None
+    for index, change in enumerate(changes):
+        landmark = _landmark(change)
+        stop_here = landmark is not None and landmark not in seen
+        if window is not None and (index >= window.first + window.length or stop_here or change.type == "ADDED"):
+            _close(cluster.kinds[window.kind], window, cluster.version)
+            window = None
+        if window is None and not stop_here and index in planned:
+            window = planned[index]
+            await cluster.kinds[window.kind].interrupt(window.how)
+        if window is not None and change.type == "ADDED" and change.kind in {"Job", "Queue"}:
+            _close(cluster.kinds[window.kind], window, cluster.version)
+            window = None
+        if stop_here:
+            await play.world.settled()
+        await play.step(change)
+        if landmark is not None and stop_here:
+            seen.add(landmark)
+            await play.world.settled()
+    if window is not None:
+        _close(cluster.kinds[window.kind], window, cluster.version)
+    await play.world.settled()
+
+
+def _close(watched: Watched, window: Window, version: int) -> None:
+    watched.resume(version, compacted=window.how == "gone")
+
+
+def _landmark(change: Change) -> tuple[str, str] | None:
+    metadata = change.object["metadata"]
+    if change.kind == "Pod" and change.phase == "Running":
+        return metadata["labels"]["volcano.sh/job-name"], "runs"
+    if change.kind == "Job":
+        if change.type == "DELETED" or metadata.get("deletionTimestamp"):
+            return change.name, "deleted"
+        phase = ((change.object.get("status") or {}).get("state") or {}).get("phase")
+        if phase in _FINISHED:
+            return change.name, "finished"
+    return None
