@@ -7,7 +7,7 @@ from typing import Any
 from tests.e2e.cluster.world import Team, World
 
 MakeTeam = Callable[..., Awaitable[Team]]
-_SECONDS = 8
+_SECONDS = 6
 
 
 async def test_high_priority_goes_first_and_low_priority_starts_by_itself(world: World, team: MakeTeam) -> None:
