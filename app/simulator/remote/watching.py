@@ -138,7 +138,8 @@ async def follow(what: str, list_all: List, stream: Stream) -> AsyncIterator[Wat
         except ApiError as refusal:
             if is_expired(refusal):
                 known.version = ""
-            log.info("A watch ended and goes on.", kind=what, code=refusal.code, reason=refusal.reason)
+            if delays.none_yet:
+                log.info("A watch ended and goes on.", kind=what, code=refusal.code, reason=refusal.reason)
         await delays.wait()
 
 
@@ -157,6 +158,11 @@ class Delays:
 
     def __init__(self) -> None:
         self._next = 0.0
+
+    @property
+    def none_yet(self) -> bool:
+        """Whether nothing has failed since something was heard."""
+        return self._next == 0.0
 
     def reset(self) -> None:
         """Something was heard."""
