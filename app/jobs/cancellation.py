@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app import telemetry
@@ -48,6 +49,6 @@ async def _cancel(session: AsyncSession, row: dict[str, Any], reason: str | None
     at = now()
     if target is JobState.CANCELLING and row["k8s_uid"] is None:
         # a create call may be under way: whoever holds the lock knows more when it ends, so look again then
-        facts["due_at"] = row["lock_expires_at"] or at
+        facts["due_at"] = row["lock_expires_at"] or func.now()
     await move(session, row["id"], target, at=at, reason=CANCELLED_BY_USER, event=CANCEL_EVENT, **facts)
     await notify(session, row["id"])

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -25,13 +25,16 @@ CHANNEL = "pumice_jobs"
 ACCEPTED_CHANNEL = "pumice_jobs_accepted"
 """The same for jobs that were only accepted: there may be something to release, and nothing to look at yet."""
 
+Moment = datetime | ColumnElement[datetime]
+"""A time that was read, or Postgres' own when the statement is carried out."""
+
 
 async def move(
     session: AsyncSession,
     job_id: UUID,
     target: JobState,
     *,
-    at: datetime,
+    at: Moment,
     sources: Iterable[JobState] | None = None,
     lock_token: UUID | None = None,
     reason: str | None = None,
@@ -77,7 +80,7 @@ async def record_event(
     event: str,
     state: JobState,
     *,
-    at: datetime,
+    at: Moment,
     reason: str | None = None,
     message: str | None = None,
 ) -> None:

@@ -15,7 +15,6 @@ from sqlalchemy import CTE, Text, Uuid, bindparam, case, column, func, insert, l
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db import now
 from app.jobs.states import Desired, JobState
 from app.jobs.transitions import job_events, jobs, move, record_event
 
@@ -203,7 +202,7 @@ async def adopt(session: AsyncSession, job_id: UUID, k8s_uid: str) -> bool:
     row = adopted.one_or_none()
     if row is None:
         return False
-    await record_event(session, job_id, row.team, "submitted", row.state, at=now())
+    await record_event(session, job_id, row.team, "submitted", row.state, at=func.now())
     return True
 
 
@@ -238,7 +237,7 @@ async def put_back(
         await session.execute(ours.where(jobs.c.state == JobState.CANCELLING).values(_UNLOCKED))
         return False
     if reason is not None and reason != claim.reason:
-        await record_event(session, claim.id, claim.team, "put-back", state, at=now(), reason=reason, message=text)
+        await record_event(session, claim.id, claim.team, "put-back", state, at=func.now(), reason=reason, message=text)
     return True
 
 
@@ -246,7 +245,7 @@ async def fail(session: AsyncSession, claim: Claim, reason: str, message: str) -
     """End a claimed job that the cluster refused for good; False when it was cancelled or is not ours any more."""
     text = message[:MAXIMUM_MESSAGE_LENGTH]
     failed = await move(
-        session, claim.id, JobState.FAILED, at=now(), lock_token=claim.token, reason=reason, message=text
+        session, claim.id, JobState.FAILED, at=func.now(), lock_token=claim.token, reason=reason, message=text
     )
     if not failed:
         await session.execute(

@@ -100,6 +100,7 @@ class SimulatedProcess:
         self._config = directory / "kubeconfig"
         arguments = [sys.executable, "-m", "app.cli", "simulate", f"--port={self._port}", f"--speed={speed}"]
         arguments += [f"--data-dir={directory / 'state'}", f"--kubeconfig-out={self._config}"]
+        arguments.append("--schedule-period=0.2")
         self._service = Service(arguments, directory / "simulated.log")
 
     @property

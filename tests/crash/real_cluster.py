@@ -3,13 +3,14 @@
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.service import ControlPlaneFailed, Service
-from tests.crash.clusters import FOR_EVER, Creation
+from tests.crash.clusters import FOR_EVER, READY_SECONDS, Creation
 
 _JOBS = "/apis/batch.volcano.sh/v1alpha1/jobs"
 
@@ -27,10 +28,16 @@ class RealCluster:
         self._volcano: Service | None = None
 
     def begin(self) -> None:
-        """Start Volcano's part; the control plane itself runs already."""
+        """Start Volcano's part and wait until it works; the control plane itself runs already."""
         arguments = [sys.executable, "-m", "app.cli", "simulate", f"--kubeconfig={self._plane.kubeconfig_path}"]
+        arguments.append("--schedule-period=0.3")
         self._volcano = Service(arguments, self._plane.directory / "volcano.log")
         self._volcano.start()
+        deadline = time.monotonic() + READY_SECONDS
+        while "Volcano's part (simulated) works on" not in self._volcano.tail():
+            self._volcano.check()
+            assert time.monotonic() < deadline, self._volcano.tail()
+            time.sleep(0.1)
 
     @property
     def url(self) -> str:

@@ -1,13 +1,16 @@
 """A controller whose clock is wrong by hours: leases, retention and times are Postgres' own, so nothing changes."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
+from app.db import now
+from app.jobs import cancellation
 from app.jobs.transitions import job_events, jobs
 from tests.crash.clusters import FOR_EVER, ROOT
 from tests.crash.processes import Service
@@ -88,3 +91,18 @@ async def _ages(service: Service, controller: Any) -> float:
     async with httpx.AsyncClient(trust_env=False) as http:
         lines = (await http.get(f"{probe}/metrics")).text.splitlines()
     return max(abs(float(each.rpartition(" ")[2])) for each in lines if each.startswith("pumice_watch_age_seconds{"))
+
+
+async def test_a_cancel_by_an_api_whose_clock_is_ahead_is_due_at_once(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that nobody holds, put back to be sent again: its due time is compared with Postgres' clock."""
+    await world.make_team()
+    job_id = await world.submit()
+    async with world.sessions.begin() as session:
+        await session.execute(update(jobs).values(state="submitting", released_at=func.now()))
+    monkeypatch.setattr(cancellation, "now", lambda: now() + timedelta(seconds=3 * HOURS))
+    await world.cancel(job_id)
+    row = await world.row(job_id)
+    assert row.state == "cancelling"
+    assert row.due_at <= await _moment(world)
