@@ -20,21 +20,30 @@ _SHARE_DELTA = 0.000001
 
 def reclaimable(session: Session, taker: Candidate, candidates: list[Candidate]) -> list[Candidate]:
     """Victims among tasks of other queues."""
-    return _decide(session, session.policy.reclaimable, RECLAIM_VOTES, taker, candidates)
+    return decide(session, session.policy.reclaimable, RECLAIM_VOTES, taker, candidates)
 
 
 def preemptable(session: Session, taker: Candidate, candidates: list[Candidate]) -> list[Candidate]:
     """Victims among tasks of the same queue."""
-    return _decide(session, session.policy.preemptable, PREEMPT_VOTES, taker, candidates)
+    return decide(session, session.policy.preemptable, PREEMPT_VOTES, taker, candidates)
 
 
-def _decide(
+def decide(
     session: Session,
     tiers: tuple[tuple[str, ...], ...],
     votes: dict[str, Vote],
     taker: Candidate,
     candidates: list[Candidate],
 ) -> list[Candidate]:
+    """Ask each tier's plugins until one tier names somebody.
+
+    Args:
+        session: what the plugins look at.
+        tiers: names of plugins, by tier.
+        votes: the vote of each plugin.
+        taker: the task that others shall make room for.
+        candidates: the tasks in question.
+    """
     for tier in tiers:
         victims: list[Candidate] = []
         for name in tier:

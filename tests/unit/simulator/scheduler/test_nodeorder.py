@@ -4,7 +4,7 @@ import random
 
 from app.simulator.volcano.scheduler.facts import NodeFacts
 from app.simulator.volcano.scheduler.model import Node
-from app.simulator.volcano.scheduler.nodeorder import best_node, score
+from app.simulator.volcano.scheduler.nodeorder import Weights, best_node, score
 from app.simulator.volcano.scheduler.resources import Resources
 from app.simulator.volcano.scheduler.statuses import TaskStatus
 
@@ -35,3 +35,20 @@ def test_gpus_in_use_do_not_change_the_score() -> None:
 def test_pod_without_cpu_goes_to_the_emptier_node() -> None:
     nodes = [node("busy", {"cpu": 16_000.0}), node("idle"), node("full", {"cpu": 32_000.0})]
     assert best_node(GPU_ONLY, nodes, random.Random(1)).facts.name == "idle"
+
+
+def test_binpack_that_names_gpus_fills_the_fuller_node() -> None:
+    packing = Weights(packed={"cpu": 1.0, "memory": 1.0, "nvidia.com/gpu": 5.0})
+    nodes = [node("empty"), node("half", {"nvidia.com/gpu": 1000.0})]
+    assert best_node(GPU_ONLY, nodes, random.Random(1), packing).facts.name == "half"
+
+
+def test_node_that_would_be_more_than_full_has_no_points_of_binpack() -> None:
+    packing = Weights(least_requested=0.0, balanced=0.0, packed={"nvidia.com/gpu": 5.0})
+    assert score(GPU_ONLY, node("full", {"nvidia.com/gpu": 2000.0}), packing) == 0.0
+
+
+def test_most_requested_is_the_opposite_of_least_requested() -> None:
+    most = Weights(least_requested=0.0, most_requested=1.0, balanced=0.0, binpack=0.0)
+    nodes = [node("idle"), node("busy", {"cpu": 16_000.0})]
+    assert best_node(GPU_ONLY, nodes, random.Random(1), most).facts.name == "busy"
