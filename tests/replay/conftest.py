@@ -49,7 +49,7 @@ async def make_play(
     # each event is a look of its own, and a watch that was ended is not waited for
     monkeypatch.setattr(term, "COALESCE_SECONDS", 0.0)
     monkeypatch.setattr(informer_step, "FIRST_BACKOFF_SECONDS", 0.01)
-    monkeypatch.setattr(queues_sync, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(queues_sync, "WRITE_SECONDS", 0.2)
     async with PostgresClock.of(database_url) as clock, AsyncExitStack() as stack:
 
         async def make(name: str, mischief: Mischief | None = None) -> Play:
