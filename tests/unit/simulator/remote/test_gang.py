@@ -2,17 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.simulator.clock import Clock
-from app.simulator.cluster import SimulatedCluster, SimulatorSettings
-from app.simulator.kinds import JOB, NAMESPACE, POD, POD_GROUP, QUEUE
+from app.simulator.kinds import JOB, POD, POD_GROUP, QUEUE
 from app.simulator.objects import Object, Objects
-from app.simulator.remote.connection import open_connection
-from app.simulator.remote.http_objects import HttpObjects
 from app.simulator.volcano.run import VolcanoSettings, run_volcano
 
 LIMIT_SECONDS = 60
@@ -23,19 +19,6 @@ async def until(read: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
         while not holds(found := await read()):  # noqa: ASYNC110 - the condition is on a server
             await asyncio.sleep(0.05)
     return found
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[SimulatedCluster]:
-    async with SimulatedCluster(SimulatorSettings(nodes=2, gpus_per_node=2, speed=10, volcano=False)) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-async def objects(cluster: SimulatedCluster, tmp_path: Path) -> AsyncIterator[Objects]:
-    kubeconfig = cluster.kubeconfig(tmp_path / "kubeconfig")
-    async with open_connection(str(kubeconfig)) as connection:
-        yield HttpObjects(connection)
 
 
 @pytest.fixture
@@ -62,7 +45,6 @@ def phase(job: Object) -> str:
 
 @pytest.mark.usefixtures("volcano")
 async def test_a_gang_runs_to_completion(objects: Objects) -> None:
-    await objects.create(NAMESPACE, {"metadata": {"name": "team"}})
     await until(lambda: objects.list(QUEUE), lambda queues: len(queues) == 2)
     await objects.create(JOB, gang("first", 3))
     await objects.create(JOB, gang("second", 3))
