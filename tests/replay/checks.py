@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 from tests.replay.expected.rows import Queue, Row, Scenario
 from tests.replay.play import Play
 from tests.replay.seen import SUBMITTED, history_of, pods_of, queue_of, row_of, wanted_row
+
+Object = dict[str, Any]
 
 LATER_SECONDS = 61
 
@@ -26,6 +29,26 @@ async def check_rows(play: Play, scenario: Scenario) -> None:
         assert fnmatchcase(job.message or "", wanted.message or ""), (name, job.message)
         recorded = next(change.object for change in play.recording.changes if change.name == name)
         assert job.k8s_uid == recorded["metadata"]["uid"], name
+
+
+def check_manifests(play: Play) -> None:
+    """The Jobs that Pumice made ask for what the recorded ones asked for."""
+    for change in play.recording.changes:
+        if (change.kind, change.type) == ("Job", "ADDED"):
+            made, recorded = play.world.cluster.made[change.object["metadata"]["uid"]]["spec"], change.object["spec"]
+            assert _asked(made) == _asked(recorded), change.name
+
+
+def _asked(spec: Object) -> Object:
+    tasks = [
+        (task["name"], task["replicas"], task["minAvailable"], _gpus(task["template"]["spec"]))
+        for task in spec["tasks"]
+    ]
+    return {"tasks": tasks, **{name: spec.get(name) for name in ("queue", "minAvailable", "priorityClassName")}}
+
+
+def _gpus(pod: Object) -> int:
+    return sum(int(container["resources"]["limits"]["nvidia.com/gpu"]) for container in pod["containers"])
 
 
 async def check_histories(play: Play, scenario: Scenario) -> None:
@@ -72,7 +95,8 @@ def check_writes(play: Play, scenario: Scenario) -> None:
     cluster = play.world.cluster
     written = [str(write) for write in cluster.writes]
     plain = [line for line in written if not line.startswith(("POST namespaces/", "POST queues/", "POST commands/"))]
-    assert sorted(plain) == sorted(_writes_about(name, row, scenario) for name, row in _each_write(scenario))
+    wanted = [f"{verb} jobs/{name}" for name, row in scenario.jobs.items() for verb in _verbs(name, row, scenario)]
+    assert sorted(plain) == sorted(wanted)
     queues = {line.removeprefix("POST queues/") for line in written if line.startswith("POST queues/")}
     assert queues == set(play.recording.made_queues)
     commands = [write.body for write in cluster.writes if write.plural == "commands"]
@@ -81,16 +105,8 @@ def check_writes(play: Play, scenario: Scenario) -> None:
     assert not [line for line in cluster.unexpected if line.removeprefix("POST queues/") not in scenario.remade]
 
 
-def _each_write(scenario: Scenario) -> list[tuple[str, str]]:
-    return [(name, verb) for name, row in scenario.jobs.items() for verb in _verbs(name, row, scenario)]
-
-
 def _verbs(name: str, row: Row, scenario: Scenario) -> list[str]:
     """One create call; for an ended job one release of the finalizer, and a delete if somebody else has not done it."""
     if row.ended is None:
         return ["POST"]
     return ["POST", "PATCH", "DELETE"] if row.kept and name not in scenario.commands else ["POST", "PATCH"]
-
-
-def _writes_about(name: str, verb: str, scenario: Scenario) -> str:
-    return f"{verb} jobs/{name}"

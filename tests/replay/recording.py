@@ -73,10 +73,6 @@ class Recording:
         """Queues that the recorder made, as they were at first."""
         return {one.name: one.object for one in self.changes if (one.kind, one.type) == ("Queue", "ADDED")}
 
-    def request_of(self, job: Object) -> Object:
-        """The spec that a recorded Job was made with, with Volcano's defaults."""
-        return deepcopy(job["spec"])
-
 
 def load(name: str) -> Recording:
     """Read a scenario by its name, or by the two digits with which it begins."""

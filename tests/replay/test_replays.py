@@ -50,6 +50,7 @@ async def test_each_event_is_understood(make_play: Any, name: str) -> None:
         for ms in moments:
             await checks.check_queues(play, scenario.moments[ms])
     await checks.look_later(play)
+    checks.check_manifests(play)
     await checks.check_rows(play, scenario)
     await checks.check_histories(play, scenario)
     await checks.check_pods(play, scenario)
