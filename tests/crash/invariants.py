@@ -84,8 +84,15 @@ def _histories(seen: Evidence) -> Iterable[str]:
         if sum(state in TERMINAL for state in states) > 1:
             yield f"{row.name} ended more than once: {states}"
         for before, after in pairwise(states):
-            if before != after and JobState(after) not in MOVES[JobState(before)]:
+            if before != after and not _may_follow(JobState(before), JobState(after)):
                 yield f"{row.name} went from {before} to {after}"
+
+
+def _may_follow(before: JobState, after: JobState) -> bool:
+    """A claim that is given back without a word is no event: a job may have been held in between."""
+    if after in MOVES[before]:
+        return True
+    return before is JobState.SUBMITTING and after in MOVES[JobState.HELD]
 
 
 def _ends(seen: Evidence) -> Iterable[str]:

@@ -43,7 +43,7 @@ from tests.crash.soak_samples import Samples
 from tests.crash.verdict import Trial, evidence
 from tests.crash.world import World
 
-SUBMIT_EVERY_SECONDS = 2.0
+SUBMIT_EVERY_SECONDS = 3.0
 PAUSE_SECONDS = (2.0, 12.0)
 CHECK_EVERY_SECONDS = 180.0
 SAMPLE_EVERY_SECONDS = 5.0
@@ -141,7 +141,7 @@ class Soak:
             await self._world.until(nothing_wrong, CLEAR_SECONDS)
         self.violations += self._wrong
         states = Counter(row.state for row in await self._world.rows(jobs))
-        self._tell(f"check {self.checks}: {len(self._wrong)} violations; {dict(states)}")
+        self._tell(f"check {self.checks}: {len(self._wrong)} violations {self._wrong[:3]}; {dict(states)}")
 
     async def _drained(self) -> None:
         async def all_ended() -> bool:

@@ -79,6 +79,13 @@ def test_good_evidence_has_nothing_wrong() -> None:
     assert violations(GOOD) == []
 
 
+def test_a_claim_that_was_given_back_without_a_word_is_no_harm() -> None:
+    cancelled = [_row(DONE, "cancelled", k8s_uid=None), LIVE_ROW]
+    events = [*_events(DONE, "held", "submitting", "cancelled"), *GOOD.events[5:]]
+    seen = replace(GOOD, rows=cancelled, events=events, creations=GOOD.creations[1:], ends={})
+    assert violations(seen) == []
+
+
 @pytest.mark.parametrize("harm", HARM)
 def test_harm_is_found(harm: str) -> None:
     changes, words = HARM[harm]
