@@ -269,6 +269,7 @@ def _frozen(spec: Object) -> Object:
 def _assigned(pod: Object, node: str) -> Object:
     bound = clone(pod)
     bound["spec"]["nodeName"] = node
+    bound["status"].pop("nominatedNodeName", None)
     conditions = [c for c in bound["status"].get("conditions", ()) if c["type"] != "PodScheduled"]
     scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": Clock.stamp()}
     bound["status"]["conditions"] = [*conditions, scheduled]

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ class FailingObjects(MemoryObjects):
         self.binds = 0
         self.hides_binds = False
         self.list_failures = 2
+        self.delete_failures = 0
         self.conflicts: dict[Kind, int] = {}
 
     async def list(self, kind: Kind, namespace: str | None = None, label_selector: str | None = None) -> list[Object]:
@@ -60,6 +62,12 @@ class FailingObjects(MemoryObjects):
             self.bind_failures -= 1
             raise ApiError(500, "InternalError", "the node is on fire")
         await super().bind(namespace, pod, node)
+
+    async def delete(self, kind: Kind, namespace: str | None, name: str, **options: Any) -> None:
+        if self.delete_failures:
+            self.delete_failures -= 1
+            raise ApiError(503, "ServiceUnavailable", "not now")
+        await super().delete(kind, namespace, name, **options)
 
     async def replace(self, kind: Kind, obj: Object, subresource: str | None = None) -> Object:
         if self.conflicts.get(kind):
@@ -82,17 +90,20 @@ class Scene:
             node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {}, "status": status}
             await self.objects.create(NODE, node)
         for name in ("root", "q"):
-            queue = {
-                "apiVersion": QUEUE.api_version,
-                "kind": "Queue",
-                "metadata": {"name": name},
-                "spec": {"weight": 1},
-            }
-            await self.objects.create(QUEUE, queue)
-            await self.objects.patch(QUEUE, None, name, {"status": {"state": "Open"}}, "status")
+            await self.queue(name)
 
-    async def group(self, name: str, minimum: int, gpus: int) -> None:
-        spec = {"queue": "q", "minMember": minimum, "minResources": {GPU: str(gpus), "pods": str(minimum)}}
+    async def queue(self, name: str) -> None:
+        queue = {
+            "apiVersion": QUEUE.api_version,
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": {"weight": 1},
+        }
+        await self.objects.create(QUEUE, queue)
+        await self.objects.patch(QUEUE, None, name, {"status": {"state": "Open"}}, "status")
+
+    async def group(self, name: str, minimum: int, gpus: int, queue: str = "q") -> None:
+        spec = {"queue": queue, "minMember": minimum, "minResources": {GPU: str(gpus), "pods": str(minimum)}}
         metadata = {"name": name, "namespace": "team"}
         await self.objects.create(
             POD_GROUP,
@@ -247,3 +258,90 @@ async def test_object_that_cannot_be_read_does_not_stop_the_others(scene: Scene)
     await scene.phase_becomes("a", "Inqueue")
     await scene.pod("a-0", "a", gpus=1)
     await scene.until(POD, "a-0", lambda pod: pod["spec"].get("nodeName"))
+
+
+EVICTING = """
+actions: "enqueue, allocate, reclaim"
+tiers:
+- plugins: [{name: priority}, {name: gang, enableReclaimable: false}, {name: predicates}, {name: proportion}]
+"""
+
+
+@pytest.fixture
+async def evicting(tmp_path: Path) -> AsyncIterator[Scene]:
+    """A scene whose scheduler may reclaim, where `low` of the queue `other` runs on all four GPUs."""
+    built = Scene()
+    await built.prepare()
+    await built.queue("other")
+    configuration = tmp_path / "volcano-scheduler.conf"
+    configuration.write_text(EVICTING)
+    settings = VolcanoSettings(seed=3, scheduler_config=configuration)
+    task = asyncio.create_task(run_scheduler(built.objects, built.clock, settings))
+    await built.group("low", minimum=4, gpus=4, queue="other")
+    await built.phase_becomes("low", "Inqueue")
+    for name in ("low-0", "low-1", "low-2", "low-3"):
+        await built.pod(name, "low", gpus=1)
+        await built.until(POD, name, lambda pod: pod["spec"].get("nodeName") or pod["status"].get("conditions"))
+    for name in ("low-0", "low-1", "low-2", "low-3"):
+        await built.until(POD, name, lambda pod: pod["spec"].get("nodeName"))
+        await built.start_pod(name)
+    await built.until(POD_GROUP, "low", lambda group: group["status"].get("running") == 4)
+    yield built
+    assert not task.done()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_evicted_pod_is_told_and_deleted(evicting: Scene) -> None:
+    await evicting.group("high", minimum=1, gpus=1)
+    await evicting.phase_becomes("high", "Inqueue")
+    await evicting.pod("high-0", "high", gpus=1)
+    waiting = await evicting.until(POD, "high-0", lambda pod: pod["status"].get("nominatedNodeName"))
+    pods = await evicting.objects.list(POD, "team")
+    (victim,) = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+    assert victim["spec"]["nodeName"] == waiting["status"]["nominatedNodeName"]
+    conditions = {item["type"]: item for item in victim["status"]["conditions"]}
+    assert (conditions["Ready"]["status"], conditions["Ready"]["reason"]) == ("False", "Evict")
+    assert conditions["Ready"]["message"] == "Pod is evicted, because of reclaim"
+    target = conditions["DisruptionTarget"]
+    assert (target["status"], target["reason"]) == ("True", "PreemptionByScheduler")
+    assert target["message"] == "volcano: preempting to accommodate a higher priority pod"
+    await evicting.periods(3)
+    assert (await evicting.messages(victim["metadata"]["name"]))["Pod is evicted, because of reclaim"] == 1
+    assert (await evicting.messages("low"))["reclaim"] == 1
+    await evicting.objects.delete(POD, "team", victim["metadata"]["name"], grace_period_seconds=0)
+    bound = await evicting.until(POD, "high-0", lambda pod: pod["spec"].get("nodeName"))
+    assert "nominatedNodeName" not in bound["status"]
+
+
+async def test_eviction_that_is_refused_is_tried_again(evicting: Scene) -> None:
+    evicting.objects.delete_failures = 1
+    await evicting.group("high", minimum=1, gpus=1)
+    await evicting.phase_becomes("high", "Inqueue")
+    await evicting.pod("high-0", "high", gpus=1)
+    await evicting.until(POD, "high-0", lambda pod: pod["status"].get("nominatedNodeName"))
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not any("deletionTimestamp" in pod["metadata"] for pod in await evicting.objects.list(POD, "team")):
+            await evicting.periods(1)
+    assert evicting.objects.delete_failures == 0
+
+
+async def test_edited_configuration_is_followed_although_nothing_else_changes(tmp_path: Path) -> None:
+    built = Scene()
+    await built.prepare()
+    configuration = tmp_path / "volcano-scheduler.conf"
+    configuration.write_text("actions: allocate, backfill\ntiers: [{plugins: [{name: gang}]}]\n")
+    settings = VolcanoSettings(seed=3, scheduler_config=configuration)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run_scheduler(built.objects, built.clock, settings))
+        await built.group("big", minimum=9, gpus=9)
+        await built.phase_becomes("big", "Inqueue")
+        await built.group("bigger", minimum=9, gpus=9)
+        await built.phase_becomes("bigger", "Inqueue")
+        configuration.write_text(EVICTING)
+        await built.group("late", minimum=9, gpus=9)
+        await built.phase_becomes("late", "Pending")
+        await built.periods(3)
+        configuration.write_text("actions: allocate\n")
+        await built.phase_becomes("late", "Inqueue")
+        task.cancel()
