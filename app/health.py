@@ -21,6 +21,7 @@ CONTROLLER = "controller"
 """Name of the lease that the controller's leader holds."""
 
 router = APIRouter(tags=["health"])
+controller_router = APIRouter(tags=["health"])
 metrics_router = APIRouter(tags=["health"])
 
 leases = table(LeaseRow)
@@ -35,12 +36,16 @@ class Alive(ResponseBody):
 
 
 class ControllerPart(ResponseBody):
-    """What the controller's leader last said of itself. Watches go by kind: synced, and seconds since the last word."""
+    """What the controller's leader last said of itself. Watches go by kind: synced, and seconds since the last word.
+
+    `missing_rights` says in a sentence each what its account may not do in the cluster, though the service needs it.
+    """
 
     leading: bool
     lease_expires_at: AwareDatetime | None = None
     watches: dict[str, Any] = Field(default_factory=dict)
     cluster: str = "unknown"
+    missing_rights: list[str] = Field(default_factory=list)
 
 
 class Readiness(ResponseBody):
@@ -66,17 +71,35 @@ async def readyz(sessions: SessionMaker, response: Response) -> Readiness:
     The controller and the cluster are shown as parts but do not make the API unready: without them it still accepts,
     lists and cancels jobs, and everything goes on by itself when they are back.
     """
+    return _answered(await _readiness(sessions), response)
+
+
+@controller_router.get("/readyz")
+async def controller_readyz(sessions: SessionMaker, response: Response) -> Readiness:
+    """Say whether the leader can do its work: what the API needs, every watch, and every right in the cluster."""
     readiness = await _readiness(sessions)
-    if not readiness.ready:
-        response.status_code = 503
-        response.headers["Retry-After"] = "5"
-    return readiness
+    missing = [*readiness.missing, *_missing_of_the_cluster(readiness.controller)]
+    return _answered(readiness.model_copy(update={"ready": not missing, "missing": missing}), response)
 
 
 @metrics_router.get("/metrics", response_class=Response)
 async def metrics() -> Response:
     """Metrics in Prometheus' text format."""
     return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
+
+
+def _missing_of_the_cluster(controller: ControllerPart | None) -> list[str]:
+    if controller is None or not controller.leading:
+        return []
+    watches = [] if all(watch["synced"] for watch in controller.watches.values()) else ["watches"]
+    return [*watches, "rights"] if controller.missing_rights else watches
+
+
+def _answered(readiness: Readiness, response: Response) -> Readiness:
+    if not readiness.ready:
+        response.status_code = 503
+        response.headers["Retry-After"] = "5"
+    return readiness
 
 
 async def _readiness(sessions: SessionMaker) -> Readiness:
@@ -126,4 +149,5 @@ async def _controller(session: AsyncSession, moment: datetime) -> ControllerPart
         lease_expires_at=lease.expires_at,
         watches=lease.status.get("watches", {}),
         cluster=lease.status.get("cluster", "unknown"),
+        missing_rights=lease.status.get("missing_rights", []),
     )

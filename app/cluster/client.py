@@ -19,7 +19,20 @@ import structlog
 from kubernetes_asyncio.client import ApiClient, Configuration
 from kubernetes_asyncio.config import load_incluster_config, load_kube_config, refresh_token
 
-from app.cluster.errors import ClusterNotConfigured, Garbled, edge_errors, from_status
+from app.cluster.errors import (
+    AlreadyExists,
+    ClusterError,
+    ClusterNotConfigured,
+    Conflict,
+    Expired,
+    Garbled,
+    NotFound,
+    Rejected,
+    RightMissing,
+    edge_errors,
+    from_status,
+)
+from app.cluster.rights import Rights
 
 Object = dict[str, Any]
 """A Kubernetes object as its JSON form."""
@@ -65,11 +78,15 @@ class ClusterClient:
 
     One exception is aiohttp's own: a GET or DELETE on a kept connection that turns out to be closed is sent once more
     on a new one. POST and PATCH never are.
+
+    Attributes:
+        rights: which rights our account was found to lack.
     """
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
         self._host = str(api.configuration.host).rstrip("/")
+        self.rights = Rights()
 
     async def request(
         self,
@@ -91,8 +108,10 @@ class ClusterClient:
             response = await self._send(method, path, query, timeout, body=body, content_type=content_type)
             async with response:
                 content = await response.read()
-        if not response.ok:
-            raise from_status(response.status, content, response.headers)
+        error = None if response.ok else from_status(response.status, content, response.headers)
+        self._note_right(error, method, path)
+        if error is not None:
+            raise error
         return json_object(content)
 
     @asynccontextmanager
@@ -122,11 +141,21 @@ class ClusterClient:
             if not response.ok:
                 with edge_errors():
                     content = await response.read()
-                raise from_status(response.status, content, response.headers)
+                error = from_status(response.status, content, response.headers)
+                self._note_right(error, "GET", path, watch="watch" in query)
+                raise error
+            self._note_right(None, "GET", path, watch="watch" in query)
             yield response.content
         finally:
             # Not release(): that would wait for the rest of a stream that has no end.
             response.close()
+
+    def _note_right(self, error: ClusterError | None, method: str, path: str, *, watch: bool = False) -> None:
+        """Remember what an answer says of our rights: whatever refuses after authorization says that they are there."""
+        if isinstance(error, RightMissing):
+            self.rights.refused(error.right)
+        elif error is None or isinstance(error, AlreadyExists | Conflict | Expired | NotFound | Rejected):
+            self.rights.used(method, path, watch=watch)
 
     async def _send(
         self,

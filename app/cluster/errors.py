@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 
 from app.cluster import fields
+from app.cluster.rights import Right, right_refused
 
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
 MAXIMUM_RETRY_AFTER_SECONDS = 300.0
@@ -78,6 +79,17 @@ class Rejected(ClusterError):
     """400, 403, 422 and the like: the same request will be refused again. The message is the server's or webhook's."""
 
 
+class RightMissing(ClusterError):
+    """403 of authorization: our account may not do this, whatever the object. The message is a sentence of ours.
+
+    It is no `Rejected`: nobody's job is at fault, and the same request is let in once the right is given.
+    """
+
+    def __init__(self, right: Right) -> None:
+        super().__init__(right.sentence, status=403, reason="Forbidden")
+        self.right = right
+
+
 class NotFound(ClusterError):
     """404: no such object, or no such kind."""
 
@@ -124,7 +136,7 @@ def from_status(
         kind, plain = _BY_CODE[code]
         return kind(message or plain, status=code, reason=reason)
     if 400 <= code < 500 and code != 408:  # noqa: PLR2004 - HTTP statuses
-        return Rejected(message or f"The cluster refused the request with status {code}.", status=code, reason=reason)
+        return _refusal(code, reason, message)
     return ClusterUnavailable(
         _server_trouble(code, message),
         status=code,
@@ -133,6 +145,14 @@ def from_status(
         # admission comes before anything is stored, so a webhook that was not reached leaves no doubt
         outcome_unknown=_WEBHOOK_CALL.search(message) is None,
     )
+
+
+def _refusal(code: int, reason: str, message: str) -> ClusterError:
+    """Tell what is wrong with our account from what is wrong with the request."""
+    right = right_refused(message) if code == 403 and reason == "Forbidden" else None  # noqa: PLR2004 - an HTTP status
+    if right is not None:
+        return RightMissing(right)
+    return Rejected(message or f"The cluster refused the request with status {code}.", status=code, reason=reason)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import structlog
 
 from app.cluster.cache import Cache, IndexBy, key_of
-from app.cluster.errors import ClusterError
+from app.cluster.errors import ClusterError, RightMissing
 from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.informer_step import (
     Apply,
@@ -248,6 +248,8 @@ class Informer(Generic[ObservedT]):
 
     def _note_failure(self, error: ClusterError) -> None:
         self._metrics.failed(self.kind.name, type(error).__name__)
+        if isinstance(error, RightMissing):
+            return  # the client's `rights` say it once, and not at each try
         _log.warning("watch_failed", kind=self.kind.name, error=type(error).__name__, message=error.message)
 
     def _touch(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.cluster.errors import ClusterError, Expired, Garbled, NotFound, Rejected, from_status
+from app.cluster.errors import ClusterError, Expired, Garbled, NotFound, Rejected, RightMissing, from_status
 
 FIRST_BACKOFF_SECONDS = 0.5
 LAST_BACKOFF_SECONDS = 30.0
@@ -177,8 +177,9 @@ def _streamed(state: State, event: Streamed) -> Next:
 
 def _failed(state: State, error: ClusterError, lasted_seconds: float) -> Next:
     steady = lasted_seconds >= STEADY_SECONDS
-    # A refusal may be about the version itself (400 for one that this server cannot read).
-    relist = isinstance(error, Expired | Garbled | NotFound | Rejected)
+    # A refusal may be about the version itself (400 for one that this server cannot read), and where only the watch is
+    # refused, lists are the one way to know anything.
+    relist = isinstance(error, Expired | Garbled | NotFound | Rejected | RightMissing)
     # Only time proves that a list was worth it: events do not, or a server that sends one event and then a 410 would be
     # listed without a pause. To go on with the watch is cheap, so there one event is enough.
     failures = 0 if steady or (state.fruitful and not relist) else state.failures

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from app.db import Sessions
-from app.health import metrics_router, router
+from app.health import controller_router, metrics_router, router
 from app.settings import Settings
 
 
@@ -12,6 +12,7 @@ def create_probe_app(settings: Settings, sessions: Sessions) -> FastAPI:
     app = _bare_app()
     app.state.settings = settings
     app.state.sessions = sessions
+    app.include_router(controller_router)  # first: its /readyz asks for more
     app.include_router(router)
     app.include_router(metrics_router)
     return app

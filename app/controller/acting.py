@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from uuid import UUID
 
-from app.cluster.errors import Rejected
+from app.cluster.errors import Rejected, RightMissing
 from app.cluster.names import RECORDED_FINALIZER
 from app.cluster.observed import ObservedJob
 from app.cluster.volcano import JobReference, Volcano
@@ -43,7 +43,8 @@ class Actor:
         """Carry out one action.
 
         Returns:
-            None when the cluster took it; a sentence for the job's owner when it refused and would refuse again.
+            None when the cluster took it; a sentence for the job's owner when it refused and, as things are now, would
+            refuse again.
 
         Raises:
             ClusterError: the cluster is away or busy; ask again later.
@@ -52,7 +53,7 @@ class Actor:
             self._commands[job_id] = (self.commands(job_id)[0] + 1, at)
         try:
             await self._acts[action](JobReference(shown.namespace, shown.name, shown.uid))
-        except Rejected as error:
+        except (Rejected, RightMissing) as error:
             RECONCILE_ERRORS.labels(str(action)).inc()
             return f"The cluster refuses to {_WORDS[action]}: {error.message}"
         return None

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from app.cluster.client import ClusterClient
-from app.cluster.errors import AlreadyExists, Rejected
+from app.cluster.errors import AlreadyExists, Rejected, RightMissing
 
 _PATH = "/api/v1/namespaces"
 
@@ -14,6 +14,7 @@ class Namespaces:
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
         self._known: set[str] = set()
+        self._barred: dict[str, str] = {}
 
     async def ensure(self, name: str) -> None:
         """Create a namespace if this process does not know that it exists.
@@ -31,9 +32,17 @@ class Namespaces:
             "kind": "Namespace",
             "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "pumice"}},
         }
-        with suppress(AlreadyExists, Rejected):
-            await self._client.request("POST", _PATH, body=manifest)
+        self._barred.pop(name, None)
+        try:
+            with suppress(AlreadyExists, Rejected):
+                await self._client.request("POST", _PATH, body=manifest)
+        except RightMissing as error:
+            self._barred[name] = error.message
         self._known.add(name)
+
+    def why_missing(self, name: str) -> str | None:
+        """Say why we could not make a namespace; None when that was not for want of a right."""
+        return self._barred.get(name)
 
     def forget(self, name: str) -> None:
         """The API server said that it is not there."""

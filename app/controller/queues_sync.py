@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from app.cluster.errors import ClusterError, ClusterThrottled, Rejected, Unauthorized
+from app.cluster.errors import ClusterError, ClusterThrottled, Rejected, RightMissing, Unauthorized
 from app.cluster.observed import ObservedQueue
 from app.cluster.volcano import Volcano
 from app.controller import queue_facts
@@ -103,7 +103,7 @@ class QueuesSync:
                 await self._volcano.create_queue(queue_facts.manifest(row))
             else:
                 await self._volcano.patch_queue(row.name, patch)
-        except Rejected as error:
+        except (Rejected, RightMissing) as error:
             self._refused[row.name] = (row.generation, time.monotonic() + wait, min(wait * 2, _LONGEST_RETRY_SECONDS))
             await self._write_problem(row, error.message[:_MAXIMUM_PROBLEM_LENGTH])
             return

@@ -11,8 +11,12 @@ from app.cluster.errors import (
     Conflict,
     NotFound,
     Rejected,
+    RightMissing,
     Unauthorized,
 )
+
+RIGHT_MISSING = "ClusterRightMissing"
+"""Why a job waits while the service itself may not do what the job needs."""
 
 # Volcano v1.15.1, pkg/webhooks/admission/jobs/validate (volcano-facts 3.1)
 _QUEUE_NOT_OPEN = re.compile(r"can only submit job to queue with state `?Open`?")
@@ -46,6 +50,8 @@ def read(error: ClusterError) -> Refusal:
     words = error.message
     if isinstance(error, AlreadyExists):
         return Refusal(Outcome.EXISTS)
+    if isinstance(error, RightMissing):
+        return Refusal(Outcome.HELD, RIGHT_MISSING, words)
     if isinstance(error, Rejected | NotFound):
         return _refused(error, words)
     if isinstance(error, ClusterThrottled | Conflict | Unauthorized):

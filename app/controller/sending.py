@@ -1,18 +1,20 @@
 """One create call, and what came of it (S2 and S3)."""
 
+import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.cluster.client import Object
-from app.cluster.errors import ClusterError, NotFound
+from app.cluster.errors import ClusterError, NotFound, RightMissing
 from app.cluster.manifest import ManifestInput, render
 from app.cluster.observe import observe_job
 from app.cluster.volcano import Volcano
 from app.controller import refusals
+from app.controller.barred import Barred
 from app.controller.namespaces import Namespaces
 from app.controller.pacing import Pacer
-from app.controller.refusals import Outcome, Refusal
+from app.controller.refusals import RIGHT_MISSING, Outcome, Refusal
 from app.db import now
 from app.failpoints import SUBMIT_POSTED, failpoint
 from app.jobs.worklist import Claim
@@ -56,6 +58,7 @@ class Sender:
         self._pacer = pacer
         self._settings = settings
         self._installation = installation
+        self._barred = Barred()
 
     async def send(self, claim: Claim, use_until: float) -> Sent:
         """Create the Volcano Job of a claim.
@@ -67,6 +70,9 @@ class Sender:
         Returns:
             What came of it; without an answer, neither `k8s_uid` nor `failed` nor `put_back`.
         """
+        barred = self._barred.pause(claim.k8s_namespace)
+        if barred is not None:
+            return given_back(claim, _spread(barred[0]), RIGHT_MISSING, barred[1])
         try:
             manifest = self._manifest(claim)
             await self._namespaces.ensure(claim.k8s_namespace)
@@ -83,6 +89,7 @@ class Sender:
         except ClusterError as error:
             return await self._refused(claim, error, time.monotonic() - began)
         failpoint(SUBMIT_POSTED)
+        self._barred.lift(claim.k8s_namespace)
         self._count(time.monotonic() - began)
         seen = observe_job(created)
         return Sent(claim, k8s_uid=seen.uid if seen else None)
@@ -108,6 +115,9 @@ class Sender:
 
     async def _refused(self, claim: Claim, error: ClusterError, seconds: float) -> Sent:
         refusal = refusals.read(error)
+        pause = None
+        if isinstance(error, RightMissing):
+            pause = _spread(self._barred.bar(claim.k8s_namespace, error.message))
         SUBMITTED.labels(str(refusal.outcome)).inc()
         if refusal.outcome is Outcome.UNKNOWN:
             self._pacer.went_badly(refusal.retry_after_seconds)
@@ -118,11 +128,19 @@ class Sender:
         if refusal.outcome is Outcome.EXISTS:
             return await self._adopted(claim, refusal)
         if refusal.reason == "NamespaceMissing":
-            self._namespaces.forget(claim.k8s_namespace)
+            refusal = self._with_the_reason_why(claim, refusal)
         if claim.maybe_sent:
             # webhooks are asked before the name is: a Job of an earlier, unanswered call may exist all the same
             return await self._adopted(claim, refusal)
-        return _as_refusal_says(claim, refusal)
+        return _as_refusal_says(claim, refusal, pause)
+
+    def _with_the_reason_why(self, claim: Claim, refusal: Refusal) -> Refusal:
+        """The namespace is not there: say so if that is because we may not make it, and try to at the next call."""
+        why = self._namespaces.why_missing(claim.k8s_namespace)
+        self._namespaces.forget(claim.k8s_namespace)
+        if why is None:
+            return refusal
+        return replace(refusal, message=f"The namespace {claim.k8s_namespace} is not in the cluster. {why}")
 
     async def _adopted(self, claim: Claim, refusal: Refusal) -> Sent:
         """Read what has the job's name: ours is adopted, another's is a conflict of names."""
@@ -130,6 +148,10 @@ class Sender:
             found = observe_job(await self._volcano.get_job(claim.k8s_namespace, claim.k8s_name))
         except NotFound:
             return _as_refusal_says(claim, refusal)
+        except RightMissing as error:
+            if refusal.outcome is Outcome.EXISTS:
+                return Sent(claim)
+            return given_back(claim, _wait(claim), RIGHT_MISSING, error.message)
         except ClusterError as error:
             self._pacer.went_badly(error.retry_after_seconds)
             return Sent(claim)
@@ -140,7 +162,7 @@ class Sender:
         return _failed(claim, "NameConflict", words)
 
 
-def _as_refusal_says(claim: Claim, refusal: Refusal) -> Sent:
+def _as_refusal_says(claim: Claim, refusal: Refusal, pause: float | None = None) -> Sent:
     if refusal.outcome is Outcome.REFUSED:
         return _failed(claim, refusal.reason, refusal.message)
     if refusal.outcome is Outcome.EXISTS:  # and it was gone when it was read
@@ -148,7 +170,7 @@ def _as_refusal_says(claim: Claim, refusal: Refusal) -> Sent:
     # the window looks at queues itself, but takes back no job that may have been sent; what else is missing is looked
     # for ever more rarely
     for_the_window = refusal.reason in {"QueueNotOpen", "QueueMissing"} and not claim.maybe_sent
-    wait = None if for_the_window else _wait(claim)
+    wait = None if for_the_window else pause or _wait(claim)
     return given_back(claim, wait, refusal.reason, refusal.message)
 
 
@@ -159,6 +181,11 @@ def _failed(claim: Claim, reason: str | None, message: str | None) -> Sent:
 def given_back(claim: Claim, seconds: float | None, reason: str | None = None, message: str | None = None) -> Sent:
     """A claim whose Job surely was not taken, due again in `seconds`; None leaves that to the release window."""
     return Sent(claim, put_back=True, put_back_in_seconds=seconds, reason=reason, message=message)
+
+
+def _spread(seconds: float) -> float:
+    """A little more, so that what waits for one namespace does not come back in one moment."""
+    return seconds * random.uniform(1.0, 1.5)
 
 
 def _wait(claim: Claim) -> float:

@@ -48,6 +48,7 @@ class Term:
         self._sessions = sessions
         self._lease = lease
         self._news = asyncio.Event()
+        self._rights = client.rights
         volcano = Volcano(client)
         self._work: WorkQueue[UUID] = WorkQueue()
         self._view = ClusterView(volcano, installation, self._look, self._look_at_queues, self._count_queues)
@@ -125,15 +126,17 @@ class Term:
     def _status(self) -> dict[str, Any]:
         return {
             "watches": self._view.watches(),
-            "cluster": "reachable" if self._view.reachable() else "unreachable",
+            "cluster": "reachable" if self._view.reachable() or self._view.refused() else "unreachable",
+            "missing_rights": self._rights.missing(),
         }
 
     async def _watch_status(self) -> None:
-        """Have the row written at once when the cluster comes, goes or is seen whole."""
+        """Have the row written at once when the cluster or a right comes or goes, or all is seen."""
         before: object = None
         while True:
             status = self._status()
-            now = (status["cluster"], [watch["synced"] for watch in status["watches"].values()])
+            synced = [watch["synced"] for watch in status["watches"].values()]
+            now = (status["cluster"], status["missing_rights"], synced)
             if now != before:
                 before = now
                 self._news.set()

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.cluster.errors import RightMissing
 from app.cluster.informer import Informer, Source
 from app.cluster.informer_settings import InformerMetrics
 from app.cluster.kinds import JOB, NODE, POD, POD_GROUP, QUEUE
@@ -24,6 +25,7 @@ class WatchMetrics(InformerMetrics):
 
     def __init__(self) -> None:
         self.failed_at: datetime | None = None
+        self.refused = False
 
     def listed(self, kind: str, objects: int) -> None:
         """Count a complete list."""
@@ -34,8 +36,9 @@ class WatchMetrics(InformerMetrics):
         WATCH_STRANGE.labels(kind).inc()
 
     def failed(self, kind: str, error: str) -> None:
-        """Remember the failure."""
+        """Remember the failure, and whether the cluster answered all the same."""
         self.failed_at = now()
+        self.refused = error == RightMissing.__name__
 
 
 class ClusterView:
@@ -153,6 +156,10 @@ class ClusterView:
         last = max((at for at in heard if at is not None), default=None)
         failed_at = self._metrics.failed_at
         return last is not None and (failed_at is None or last >= failed_at)
+
+    def refused(self) -> bool:
+        """Whether the last failure was an answer: our account lacks a right."""
+        return self._metrics.refused
 
     def _informers(self) -> tuple[Informer[Any], ...]:
         return (self.jobs, self.pod_groups, self.pods, self.queues, self.nodes)

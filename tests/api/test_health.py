@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app import db as app_db
+from app.commands.probes import create_probe_app
 from app.db import Sessions, create_engine, create_sessions
 from app.main import create_app
 from app.settings import Settings
@@ -32,7 +33,8 @@ async def test_a_ready_process_says_so_without_a_token(app: FastAPI) -> None:
     assert answer.status_code == 200
     found = answer.json()
     assert (found["ready"], found["missing"], found["database"], found["migrations"]) == (True, [], "ok", "ok")
-    assert found["controller"] == {"leading": False, "lease_expires_at": None, "watches": {}, "cluster": "unknown"}
+    nothing = {"leading": False, "lease_expires_at": None, "watches": {}, "cluster": "unknown", "missing_rights": []}
+    assert found["controller"] == nothing
 
 
 async def test_without_migrations_it_is_not_ready_and_says_that(settings: Settings, empty_database_url: str) -> None:
@@ -138,6 +140,35 @@ async def test_what_the_leader_says_of_itself_is_shown_and_does_not_make_the_api
     assert controller["leading"] is leading
     assert controller["watches"] == status["watches"]
     assert controller["cluster"] == "unreachable"
+
+
+RIGHT = "The service's account in the cluster lacks the right to list pods cluster-wide."
+
+
+@pytest.mark.parametrize(
+    ("status", "leading", "missing"),
+    [
+        ({"watches": {"Job": {"synced": True}}, "cluster": "reachable", "missing_rights": []}, True, []),
+        ({"watches": {"Job": {"synced": True}}, "cluster": "reachable"}, True, []),
+        ({"watches": {"Job": {"synced": False}}, "cluster": "unreachable"}, True, ["watches"]),
+        ({"watches": {"Job": {"synced": False}}, "missing_rights": [RIGHT]}, True, ["watches", "rights"]),
+        ({"watches": {"Job": {"synced": False}}, "missing_rights": [RIGHT]}, False, []),
+    ],
+)
+async def test_the_controller_is_ready_with_every_watch_and_every_right(
+    settings: Settings, sessions: Sessions, status: dict[str, Any], leading: bool, missing: list[str]
+) -> None:
+    until = datetime.now(UTC) + timedelta(seconds=60 if leading else -60)
+    async with sessions.begin() as session:
+        await session.execute(
+            text("INSERT INTO leases VALUES ('controller', :holder, 3, :until, CAST(:status AS jsonb))"),
+            {"holder": uuid4(), "until": until, "status": json.dumps(status)},
+        )
+    answer = await get(create_probe_app(settings, sessions), "/readyz")
+    assert (answer.status_code, answer.json()["missing"]) == (503 if missing else 200, missing)
+    assert answer.json()["controller"]["missing_rights"] == status.get("missing_rights", [])
+    of_the_api = await get(create_app(settings, sessions), "/readyz")
+    assert (of_the_api.status_code, of_the_api.json()["controller"]) == (200, answer.json()["controller"])
 
 
 async def test_metrics_are_served_here_or_on_a_port_of_their_own(

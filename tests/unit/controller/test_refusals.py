@@ -10,8 +10,10 @@ from app.cluster.errors import (
     Conflict,
     NotFound,
     Rejected,
+    RightMissing,
     Unauthorized,
 )
+from app.cluster.rights import Right
 from app.controller.refusals import read
 
 DENIED = 'admission webhook "validatejob.volcano.sh" denied the request: '
@@ -33,6 +35,7 @@ DENIED = 'admission webhook "validatejob.volcano.sh" denied the request: '
         ),
         (Rejected("field is immutable", status=422), "refused", "RejectedByCluster"),
         (Rejected("jobs is forbidden", status=403), "refused", "RejectedByCluster"),
+        (RightMissing(Right("create", "jobs")), "held", "ClusterRightMissing"),
         (
             Rejected(DENIED + "can only submit job to queue with state `Open`, queue `q` status is ``"),
             "held",
