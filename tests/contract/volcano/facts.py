@@ -111,28 +111,30 @@ def _pods(records: list[Record]) -> Facts:
             "scheduler": last[1]["spec"].get("schedulerName"),
             "last": "deleted" if last[0] == "DELETED" else last[1]["status"].get("phase"),
             "refused": _refused(obj for _, obj in history),
+            **({"nominated": True} if any(obj["status"].get("nominatedNodeName") for _, obj in history) else {}),
         }
-    return _without_choice(facts, {_alike(name) for name in _evicted(records)})
+    return _without_choice(facts, _evicted(records))
 
 
-def _evicted(records: list[Record]) -> set[str]:
-    """Pods that a session evicted."""
-    pods = [pod for _, pod in _objects(records, "Pod")]
-    return {
-        pod["metadata"]["name"]
-        for pod in pods
-        if any(c["type"] == "DisruptionTarget" for c in pod["status"].get("conditions") or [])
-    }
+def _evicted(records: list[Record]) -> dict[str, list[list[str]]]:
+    """What pods that a session evicted were told, by the name that they have in common with others of their task."""
+    told: dict[str, list[list[str]]] = {}
+    for _, pod in _objects(records, "Pod"):
+        conditions = pod["status"].get("conditions") or []
+        if any(condition["type"] == "DisruptionTarget" for condition in conditions):
+            texts = [[c["type"], c["status"], c["reason"], c["message"]] for c in conditions if c.get("message")]
+            told.setdefault(_alike(pod["metadata"]["name"]), []).extend(texts)
+    return {name: _texts(texts) for name, texts in told.items()}
 
 
 def _alike(name: str) -> str:
     return f"{name.rpartition('-')[0]}-*"
 
 
-def _without_choice(facts: Facts, chosen_from: set[str]) -> Facts:
+def _without_choice(facts: Facts, evicted: dict[str, list[list[str]]]) -> Facts:
     """Pods of which some were evicted as one: who goes depends on the nodes they are on, and these are chance."""
-    left = {name: pod for name, pod in facts.items() if _alike(name) not in chosen_from}
-    for group in sorted(chosen_from):
+    left = {name: pod for name, pod in facts.items() if _alike(name) not in evicted}
+    for group in sorted(evicted):
         pods = [pod for name, pod in facts.items() if _alike(name) == group]
         left[group] = {
             **pods[0],
@@ -140,6 +142,8 @@ def _without_choice(facts: Facts, chosen_from: set[str]) -> Facts:
             "retry_counts": sorted(count for pod in pods for count in pod["retry_counts"]),
             "last": sorted(pod["last"] for pod in pods),
             "refused": _texts(text for pod in pods for text in pod["refused"]),
+            "evicted": evicted[group],
+            **({"nominated": True} if any(pod.get("nominated") for pod in pods) else {}),
         }
     return left
 
@@ -191,14 +195,19 @@ def _events(records: list[Record]) -> list[list[str]]:
     return _texts(
         [
             o["involvedObject"]["kind"],
-            without_uid(o["involvedObject"]["name"]),
+            _name_in_event(o["involvedObject"]),
             o["type"],
             o["reason"],
             plain(o["message"]),
         ]
         for _, o in _objects(records, "Event")
-        if o["involvedObject"]["kind"] in kinds
+        if o["involvedObject"]["kind"] in kinds or o["reason"] == "Evict"
     )
+
+
+def _name_in_event(involved: Record) -> str:
+    name: str = involved["name"]
+    return _alike(name) if involved["kind"] == "Pod" else without_uid(name)
 
 
 def _queues_of(records: list[Record]) -> set[str]:
