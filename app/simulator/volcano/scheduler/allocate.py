@@ -64,7 +64,8 @@ def _jobs_by_queue(session: Session) -> dict[str, _Jobs]:
     """Jobs that may be tried: enqueued, with enough usable pods and with a pod that waits."""
     jobs: dict[str, _Jobs] = {}
     for job in session.jobs:
-        if not job.is_pending and is_valid(session, job) and _waiting_tasks(session, job):
+        waits = not job.is_pending and job.count(TaskStatus.PENDING) > 0
+        if waits and is_valid(session, job) and _waiting_tasks(session, job):
             jobs.setdefault(job.facts.queue, []).append((job_key(session.policy, job), job))
     for queued in jobs.values():
         heapq.heapify(queued)

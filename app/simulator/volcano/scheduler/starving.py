@@ -16,7 +16,7 @@ def starving_jobs(session: Session) -> dict[str, list[Job]]:
     """
     found: dict[str, list[Job]] = {}
     for job in session.jobs:
-        if not job.is_pending and is_valid(session, job) and is_starving(session, job):
+        if not job.is_pending and is_starving(session, job) and is_valid(session, job):
             found.setdefault(job.facts.queue, []).append(job)
     for jobs in found.values():
         jobs.sort(key=lambda job: job_key(session.policy, job))
