@@ -1,21 +1,19 @@
 """Whether the process lives, whether it can serve, and its metrics. No token is needed."""
 
-from datetime import datetime
 from typing import Any
 
-from fastapi import APIRouter, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import AwareDatetime, Field
-from sqlalchemy import select, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from app.controller.models import LeaseRow
-from app.db import is_away, is_unreachable, now, sqlstate, table
+from app.db import is_away, is_unreachable, sqlstate, table
 from app.dependencies import SessionMaker
 from app.migrate import head_revision, known_revisions
 from app.schema_base import ResponseBody
 from app.telemetry import REGISTRY
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import AwareDatetime, Field
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 CONTROLLER = "controller"
 """Name of the lease that the controller's leader holds."""
@@ -107,7 +105,7 @@ async def _readiness(sessions: SessionMaker) -> Readiness:
         async with sessions() as session:
             revision = await _revision(session)
             migrations = _migrations(revision)
-            controller = await _controller(session, now()) if migrations in _USABLE else None
+            controller = await _controller(session) if migrations in _USABLE else None
             missing = [] if controller else ["migrations"]
             return Readiness(
                 ready=not missing, missing=missing, database="ok", migrations=migrations, controller=controller
@@ -140,12 +138,13 @@ async def _revision(session: AsyncSession) -> str | None:
     return revision
 
 
-async def _controller(session: AsyncSession, moment: datetime) -> ControllerPart:
-    lease = (await session.execute(select(leases).where(leases.c.name == CONTROLLER))).one_or_none()
+async def _controller(session: AsyncSession) -> ControllerPart:
+    query = select(leases, (leases.c.expires_at > func.now()).label("leading"))
+    lease = (await session.execute(query.where(leases.c.name == CONTROLLER))).one_or_none()
     if lease is None:
         return ControllerPart(leading=False)
     return ControllerPart(
-        leading=lease.expires_at > moment,
+        leading=lease.leading,
         lease_expires_at=lease.expires_at,
         watches=lease.status.get("watches", {}),
         cluster=lease.status.get("cluster", "unknown"),

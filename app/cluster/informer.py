@@ -8,14 +8,11 @@ A change is a hint that says "look again": the callback gets the key, the old an
 import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
-
 from app.cluster.cache import Cache, IndexBy, key_of
 from app.cluster.errors import ClusterError, RightMissing
-from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.informer_step import (
     Apply,
     Effect,
@@ -36,6 +33,8 @@ from app.cluster.informer_step import (
 from app.cluster.kinds import WatchedKind
 from app.cluster.volcano import Page
 from app.cluster.watching import WatchEvent
+
+from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 
 _log = structlog.get_logger(__name__)
 
@@ -71,7 +70,7 @@ class Informer(Generic[ObservedT]):
     Attributes:
         kind: what is watched.
         synced: set after the first complete list. Before it nothing may be concluded from an absence.
-        last_contact_at: when the server last said anything; None before the first time.
+        last_contact_at: when the server last said anything, on the monotonic clock; None before the first time.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Informer(Generic[ObservedT]):
     ) -> None:
         self.kind = kind
         self.synced = asyncio.Event()
-        self.last_contact_at: datetime | None = None
+        self.last_contact_at: float | None = None
         self._source = source
         self._project = project
         self._on_change = on_change
@@ -253,7 +252,7 @@ class Informer(Generic[ObservedT]):
         _log.warning("watch_failed", kind=self.kind.name, error=type(error).__name__, message=error.message)
 
     def _touch(self) -> None:
-        self.last_contact_at = self._timing.now()
+        self.last_contact_at = self._timing.monotonic()
 
     def _lasted_seconds(self) -> float:
         return self._timing.monotonic() - self._opened_at

@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 
 class InformerMetrics:
@@ -51,7 +50,6 @@ class InformerSettings:
 class Timing:
     """Time and chance, to be replaced in tests."""
 
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     uniform: Callable[[float, float], float] = random.uniform

@@ -1,20 +1,20 @@
 """What the controller sees of the cluster: five informers, and the questions that deciding asks of them."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from app.cluster.errors import RightMissing
-from app.cluster.informer import Informer, Source
-from app.cluster.informer_settings import InformerMetrics
 from app.cluster.kinds import JOB, NODE, POD, POD_GROUP, QUEUE
 from app.cluster.observe import observe_job, observe_node, observe_pod_group, observe_queue
 from app.cluster.observe_pod import observe_pod
 from app.cluster.observed import ObservedJob, ObservedPod, ObservedPodGroup
 from app.controller.facts import JobFacts
-from app.db import now
 from app.telemetry import WATCH_AGE_SECONDS, WATCH_RELISTS, WATCH_STRANGE
+
+from app.cluster.informer import Informer, Source
+from app.cluster.informer_settings import InformerMetrics
 
 OnJob = Callable[[UUID], None]
 _Labelled = ObservedJob | ObservedPod | ObservedPodGroup
@@ -24,7 +24,7 @@ class WatchMetrics(InformerMetrics):
     """Counts what informers report, and remembers when the cluster last failed to answer."""
 
     def __init__(self) -> None:
-        self.failed_at: datetime | None = None
+        self.failed_at: float | None = None
         self.refused = False
 
     def listed(self, kind: str, objects: int) -> None:
@@ -37,7 +37,7 @@ class WatchMetrics(InformerMetrics):
 
     def failed(self, kind: str, error: str) -> None:
         """Remember the failure, and whether the cluster answered all the same."""
-        self.failed_at = now()
+        self.failed_at = time.monotonic()
         self.refused = error == RightMissing.__name__
 
 
@@ -144,7 +144,7 @@ class ClusterView:
         found: dict[str, dict[str, Any]] = {}
         for informer in self._informers():
             heard_at = informer.last_contact_at
-            age = None if heard_at is None else round((now() - heard_at).total_seconds(), 3)
+            age = None if heard_at is None else round(time.monotonic() - heard_at, 3)
             found[informer.kind.name] = {"synced": informer.synced.is_set(), "age_seconds": age}
             if age is not None:
                 WATCH_AGE_SECONDS.labels(informer.kind.name).set(age)

@@ -7,16 +7,15 @@ runs out and the job is due again.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from app.jobs.states import Desired, JobState
+from app.jobs.transitions import job_events, jobs, move, record_event
 from sqlalchemy import CTE, Text, Uuid, bindparam, case, column, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
-
-from app.jobs.states import Desired, JobState
-from app.jobs.transitions import job_events, jobs, move, record_event
 
 MAXIMUM_MESSAGE_LENGTH = 1024
 """Characters of a message that are kept: a webhook's words may be pages long."""
@@ -30,6 +29,7 @@ class Claim:
 
     Attributes:
         maybe_sent: an earlier claim ran out without an answer, so the Volcano Job may exist already.
+        waited_seconds: since its release, by Postgres' clock.
         reason: why it was put back the last time, if it was.
     """
 
@@ -43,7 +43,7 @@ class Claim:
     priority: str
     labels: dict[str, str]
     spec: dict[str, Any]
-    released_at: datetime
+    waited_seconds: float
     reason: str | None
     maybe_sent: bool
 
@@ -76,7 +76,7 @@ async def claim_due(session: AsyncSession, token: UUID, *, limit: int, lease_sec
             due_at=lease_end,
             attempted_at=func.now(),
         )
-        .returning(*(jobs.c[name] for name in _CLAIMED), due.c.before, due.c.reason, due.c.first)
+        .returning(*(jobs.c[name] for name in _CLAIMED), _WAITED, due.c.before, due.c.reason, due.c.first)
         .cte("claimed")
     )
     line = select(claimed.c.id, claimed.c.team, func.now(), literal("state"), literal(str(JobState.SUBMITTING)))
@@ -88,9 +88,11 @@ async def claim_due(session: AsyncSession, token: UUID, *, limit: int, lease_sec
 
 
 _CLAIMED = (
-    *("id", "team", "queue", "k8s_namespace", "k8s_name", "name", "priority", "priority_rank", "labels", "spec"),
-    "released_at",
+    *("id", "team", "queue", "k8s_namespace", "k8s_name", "name", "priority", "priority_rank", "labels"),
+    "spec",
 )
+
+_WAITED = func.extract("epoch", func.now() - jobs.c.released_at).label("waited_seconds")
 
 
 def _due(limit: int) -> CTE:
@@ -122,7 +124,7 @@ def _claim(row: Any, token: UUID) -> Claim:
         priority=row.priority,
         labels=row.labels,
         spec=row.spec,
-        released_at=row.released_at,
+        waited_seconds=float(row.waited_seconds),
         reason=row.reason,
         maybe_sent=row.before == JobState.SUBMITTING,
     )

@@ -1,5 +1,7 @@
 """A controller whose clock is wrong by hours: leases, retention and times are Postgres' own, so nothing changes."""
 
+import asyncio
+import signal
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -91,6 +93,28 @@ async def _ages(service: Service, controller: Any) -> float:
     async with httpx.AsyncClient(trust_env=False) as http:
         lines = (await http.get(f"{probe}/metrics")).text.splitlines()
     return max(abs(float(each.rpartition(" ")[2])) for each in lines if each.startswith("pumice_watch_age_seconds{"))
+
+
+async def test_a_controller_whose_clock_is_set_back_still_tells_when_the_cluster_is_away(
+    service: Service, trial: MakeTrial
+) -> None:
+    made, cluster = trial("clock of the controller set back", "by 3 h while it leads"), service.world.cluster
+    controller = await service.controller(**_shifted(-3.0), CRASH_TEST_SKEW_AT_SIGNAL="1")
+    await service.api()
+    bystander = await service.submit("bystander", FOR_EVER)
+    assert bystander is not None
+    await service.world.until_state(bystander, "running")
+    controller.process.send_signal(signal.SIGUSR1)
+    await asyncio.to_thread(cluster.kill)
+    await service.world.until(lambda: _cluster_is(service, "unreachable"))
+    await asyncio.to_thread(cluster.start)
+    await made.over()
+    await made.holds({bystander: {"running"}})
+
+
+async def _cluster_is(service: Service, word: str) -> bool:
+    answer = await service.ask("GET", "/readyz")
+    return answer is not None and bool(answer.json()["controller"]["cluster"] == word)
 
 
 async def test_a_cancel_by_an_api_whose_clock_is_ahead_is_due_at_once(

@@ -2,19 +2,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
 from app.cluster.errors import ClusterUnavailable
-from app.cluster.informer import Informer
-from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.kinds import JOB
 from app.cluster.observe import observe_job
 from app.cluster.observed import ObservedJob
 from app.cluster.volcano import Page, Volcano
 from app.cluster.watching import WatchEvent
+
+from app.cluster.informer import Informer
+from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 
 JOBS = JOB.collection_path
 
@@ -83,7 +82,7 @@ async def running(
         on_change=recorder.change,
         metrics=recorder,
         settings=settings,
-        timing=Timing(sleep=recorder.sleep, uniform=max, now=lambda: datetime(2026, 1, 1, tzinfo=UTC)),
+        timing=Timing(sleep=recorder.sleep, uniform=max),
         index_by=lambda observed: observed.job_id,
         **more,
     )
@@ -117,7 +116,7 @@ async def test_list_then_watch(server: Any, volcano: Volcano, recorder: Recorder
         assert informer.last_contact_at is None
         await recorder.until(lambda: len(recorder.changes) == 3)
         assert informer.synced.is_set()
-        assert informer.last_contact_at == datetime(2026, 1, 1, tzinfo=UTC)
+        assert informer.last_contact_at is not None
         assert list(informer.cache) == ["team-nlp/b"]
         assert informer.get("team-nlp/a") is None
         assert [found.name for found in informer.indexed("id-b")] == ["b"]
@@ -221,7 +220,7 @@ async def test_an_object_that_vanished_without_an_event_is_found_by_a_later_list
 
     def monotonic() -> float:
         nonlocal now
-        now += 100.0
+        now += 60.0
         return now
 
     async with running(volcano, recorder, InformerSettings(relist_seconds=600.0)) as informer:
