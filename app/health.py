@@ -2,18 +2,19 @@
 
 from typing import Any
 
-from app.controller.models import LeaseRow
-from app.db import is_away, is_unreachable, sqlstate, table
-from app.dependencies import SessionMaker
-from app.migrate import head_revision, known_revisions
-from app.schema_base import ResponseBody
-from app.telemetry import REGISTRY
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import AwareDatetime, Field
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.controller.models import LeaseRow
+from app.db import is_away, is_unreachable, sqlstate, table
+from app.dependencies import SessionMaker
+from app.migrate import head_revision, known_revisions
+from app.schema_base import ResponseBody
+from app.telemetry import REGISTRY
 
 CONTROLLER = "controller"
 """Name of the lease that the controller's leader holds."""

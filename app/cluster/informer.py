@@ -11,8 +11,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
+
 from app.cluster.cache import Cache, IndexBy, key_of
 from app.cluster.errors import ClusterError, RightMissing
+from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.informer_step import (
     Apply,
     Effect,
@@ -33,8 +35,6 @@ from app.cluster.informer_step import (
 from app.cluster.kinds import WatchedKind
 from app.cluster.volcano import Page
 from app.cluster.watching import WatchEvent
-
-from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 
 _log = structlog.get_logger(__name__)
 

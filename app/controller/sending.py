@@ -10,16 +10,15 @@ from app.cluster.errors import ClusterError, NotFound, RightMissing
 from app.cluster.manifest import ManifestInput, render
 from app.cluster.observe import observe_job
 from app.cluster.volcano import Volcano
+from app.controller import refusals
 from app.controller.barred import Barred
 from app.controller.namespaces import Namespaces
 from app.controller.pacing import Pacer
 from app.controller.refusals import RIGHT_MISSING, Outcome, Refusal
 from app.failpoints import SUBMIT_POSTED, failpoint
+from app.jobs.worklist import Claim
 from app.settings import Settings
 from app.telemetry import SUBMIT_SECONDS, SUBMITTED, get_logger
-
-from app.controller import refusals
-from app.jobs.worklist import Claim
 
 _FIRST_WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 60.0

@@ -6,15 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from app.cluster.errors import RightMissing
+from app.cluster.informer import Informer, Source
+from app.cluster.informer_settings import InformerMetrics
 from app.cluster.kinds import JOB, NODE, POD, POD_GROUP, QUEUE
 from app.cluster.observe import observe_job, observe_node, observe_pod_group, observe_queue
 from app.cluster.observe_pod import observe_pod
 from app.cluster.observed import ObservedJob, ObservedPod, ObservedPodGroup
 from app.controller.facts import JobFacts
 from app.telemetry import WATCH_AGE_SECONDS, WATCH_RELISTS, WATCH_STRANGE
-
-from app.cluster.informer import Informer, Source
-from app.cluster.informer_settings import InformerMetrics
 
 OnJob = Callable[[UUID], None]
 _Labelled = ObservedJob | ObservedPod | ObservedPodGroup

@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from app.jobs.states import Desired, JobState
-from app.jobs.transitions import job_events, jobs, move, record_event
 from sqlalchemy import CTE, Text, Uuid, bindparam, case, column, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.jobs.states import Desired, JobState
+from app.jobs.transitions import job_events, jobs, move, record_event
 
 MAXIMUM_MESSAGE_LENGTH = 1024
 """Characters of a message that are kept: a webhook's words may be pages long."""

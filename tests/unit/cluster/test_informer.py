@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from app.cluster.errors import ClusterUnavailable
+from app.cluster.informer import Informer
+from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 from app.cluster.kinds import JOB
 from app.cluster.observe import observe_job
 from app.cluster.observed import ObservedJob
 from app.cluster.volcano import Page, Volcano
 from app.cluster.watching import WatchEvent
-
-from app.cluster.informer import Informer
-from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
 
 JOBS = JOB.collection_path
 

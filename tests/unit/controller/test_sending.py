@@ -5,14 +5,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from app.cluster.errors import AlreadyExists, ClusterError, NotFound, Rejected, RightMissing
 from app.cluster.rights import Right
 from app.controller.pacing import Pacer
-from app.jobs.schemas import JobCreate
-from app.settings import Settings
-
 from app.controller.sending import Sender, Sent
+from app.jobs.schemas import JobCreate
 from app.jobs.worklist import Claim
+from app.settings import Settings
 
 CLOSED = "can only submit job to queue with state `Open`, queue `q` status is `Closed`"
 FOR_EVER = float("inf")
