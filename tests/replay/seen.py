@@ -67,4 +67,7 @@ async def queue_of(world: World, name: str) -> Queue | None:
 
 
 def _time_of_day(at: datetime | None) -> str | None:
-    return None if at is None else f"{at:%H:%M:%S}"
+    """The cluster's stamps have whole seconds; what Pumice noticed by itself has the milliseconds of the event."""
+    if at is None:
+        return None
+    return f"{at:%H:%M:%S}" + (f".{at.microsecond // 1000:03d}" if at.microsecond else "")

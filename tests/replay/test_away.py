@@ -60,7 +60,7 @@ async def test_an_end_whose_pods_nobody_saw_has_the_time_of_volcanos_stamp(make_
     await play.world.settled()
     job = await play.world.job("a")
     assert (job.state, job.counts["succeeded"]) == ("succeeded", 1)
-    assert (job.started_at, f"{job.ended_at:%H:%M:%S}") == (None, "22:15:09")
+    assert (job.started_at, f"{job.ended_at:%H:%M:%S.%f}") == (None, "22:15:09.000000")
     assert job.ended_at < play.moment
 
 

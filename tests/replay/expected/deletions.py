@@ -37,7 +37,7 @@ SCENARIOS = {
             "a": Row(
                 "running | lost Deleted",
                 started="22:19:51",
-                ended="22:19:57",
+                ended="22:19:57.877",
                 message=DELETED,
                 pods="""
                 a-worker-0 1 Running gpu-2 - - gone
@@ -53,7 +53,7 @@ SCENARIOS = {
             "a": Row(
                 "running | lost Deleted",
                 started="22:20:17",
-                ended="22:20:19",
+                ended="22:20:19.197",
                 message=DELETED,
                 pods="""
                 a-worker-0 1 Running gpu-3 - - gone
@@ -69,7 +69,7 @@ SCENARIOS = {
             "a": Row(
                 "running | lost Deleted",
                 started="22:20:52",
-                ended="22:21:01",
+                ended="22:21:01.140",
                 message=DELETED,
                 pods="""
                 a-worker-0 1 Running gpu-3 - - gone
@@ -79,7 +79,7 @@ SCENARIOS = {
             ),
             "c": Row(
                 "lost Deleted",
-                ended="22:21:11",
+                ended="22:21:11.179",
                 message=DELETED,
                 pods="c-worker-0 1 Pending gpu-1 - - gone",
                 kept=False,
@@ -99,7 +99,7 @@ SCENARIOS = {
             "a": Row(
                 "running | lost Deleted",
                 started="22:21:26",
-                ended="22:21:38",
+                ended="22:21:38.022",
                 message=DELETED,
                 pods="""
                 a-worker-0 1 Running gpu-2 - - gone

@@ -14,7 +14,7 @@ class Row:
             separated by bars; `attempt N` in front where a new run was seen.
         counts: as `3 running, 1 pending`; what is not named is 0.
         started: time of day by the cluster's clock; None for never.
-        ended: the same; None for not yet.
+        ended: the same; None for not yet. A lost job ends when Pumice is told, which is at the event's millisecond.
         message: a pattern (fnmatch); None for no message.
         pods: one line for each: name, attempt, phase, node, exit code, reason, and `gone` when it is not in the cluster
             any more; a dash for what is not there.
