@@ -31,6 +31,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --control-plane only what damages a cluster of processes runs, and first what lasts longest."""
+    if not config.getoption("--control-plane", default=False):
+        return
+    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    left = [item for item in ours if "any_cluster" not in _fixtures(item)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = sorted((item for item in items if item not in left), key=lambda item: "long" not in _fixtures(item))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the crash table: a line for each fault, also for those after which something was wrong."""
     reports = [each for key in ("passed", "failed") for each in terminalreporter.getreports(key)]

@@ -1,18 +1,15 @@
 """The real control plane as a cluster that can be damaged, with `pumice simulate --kubeconfig` as Volcano's part."""
 
 import contextlib
-import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.service import ControlPlaneFailed, Service
 from tests.crash.clusters import FOR_EVER, READY_SECONDS, Creation
-
-_JOBS = "/apis/batch.volcano.sh/v1alpha1/jobs"
+from tests.crash.etcd_watch import EtcdWatch
 
 
 class RealCluster:
@@ -24,11 +21,12 @@ class RealCluster:
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._seen: dict[str, Creation] = {}
+        self._etcd = EtcdWatch(f"http://127.0.0.1:{plane._store}")
         self._volcano: Service | None = None
 
     def begin(self) -> None:
         """Start Volcano's part and wait until it works; the control plane itself runs already."""
+        self._etcd.start()
         arguments = [sys.executable, "-m", "app.cli", "simulate", f"--kubeconfig={self._plane.kubeconfig_path}"]
         arguments.append("--schedule-period=0.3")
         self._volcano = Service(arguments, self._plane.directory / "volcano.log")
@@ -57,19 +55,15 @@ class RealCluster:
         return {"command": ["sleep", str(seconds)], "annotations": annotations}
 
     def creations(self) -> list[Creation]:
-        """What the audit log has, and what was found after a kill: the last lines of a killed server may be lost."""
-        for entry in _entries(self._plane.directory / "audit.log"):
-            if entry["responseStatus"]["code"] == 201 and "dryRun" not in entry["requestURI"]:
-                self._note(entry["responseObject"]["metadata"])
-        return list(self._seen.values())
+        """As etcd tells it, whatever became of the API server."""
+        found = self._etcd.created()
+        return [Creation(each["namespace"], each["name"], each["uid"]) for each in found]
 
     def kill(self) -> None:
         self._plane.api_server.kill()
 
     def start(self) -> None:
         self._plane.start_api_server()
-        for item in self._plane.call("GET", _JOBS)["items"]:
-            self._note(item["metadata"])
 
     def freeze(self) -> None:
         self._plane.api_server.freeze()
@@ -81,17 +75,7 @@ class RealCluster:
         self._plane.compact()
 
     def close(self) -> None:
+        self._etcd.stop()
         if self._volcano is not None:
             with contextlib.suppress(ControlPlaneFailed):
                 self._volcano.stop()
-
-    def _note(self, metadata: dict[str, Any]) -> None:
-        creation = Creation(metadata["namespace"], metadata["name"], metadata["uid"])
-        self._seen.setdefault(creation.uid, creation)
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of an audit log, without those that a kill has torn."""
-    for line in path.read_text().splitlines() if path.exists() else ():
-        with contextlib.suppress(json.JSONDecodeError):
-            yield json.loads(line)
