@@ -45,8 +45,8 @@ $(CONTROLPLANE)/bin/.built: $(CONTROLPLANE)/go.mod $(CONTROLPLANE)/go.sum
 			sigs.k8s.io/kwok/cmd/kwok && touch bin/.built; fi
 
 test-contract: setup controlplane ## run the contract suite on a real kube-apiserver
-	$(BIN)/pytest tests/contract --control-plane -n 2 --ignore tests/contract/volcano \
-		--ignore tests/contract/test_kubectl.py $(ARGS)
+	$(BIN)/pytest tests/contract tests/e2e/test_simulate_kubeconfig.py --control-plane -n 2 --dist loadfile \
+		--ignore tests/contract/volcano --ignore tests/contract/test_kubectl.py $(ARGS)
 
 check: setup ## lint, types, layers, and drift of generated files and of the schema
 	$(BIN)/ruff check .
