@@ -51,6 +51,22 @@ def has_room(task: Task, node: Node) -> bool:
     return fits(task.request, node.future)
 
 
+def known_without_victims(session: Session, action: str, taker: Candidate) -> bool:
+    """Whether nobody could make room for a task of the job that is like this one, and nothing has changed since."""
+    return session.no_victims.get(_kind(action, taker)) == session.occupancy
+
+
+def note_without_victims(session: Session, action: str, taker: Candidate) -> None:
+    """Remember that nobody can make room for a task, unless that is because of the task itself."""
+    if taker.task.facts.may_preempt and not taker.task.facts.nominated:
+        session.no_victims[_kind(action, taker)] = session.occupancy
+
+
+def _kind(action: str, taker: Candidate) -> tuple[str, str, str, str, int]:
+    facts = taker.task.facts
+    return action, taker.job.facts.uid, facts.constraints, facts.request_text, facts.priority
+
+
 def in_order(session: Session, victims: Iterable[Candidate]) -> list[Candidate]:
     """Who goes first: queues, then jobs, then tasks in the reverse of the order in which they are served."""
     return sorted(victims, key=lambda victim: _key(session, victim), reverse=True)

@@ -10,6 +10,8 @@ from app.simulator.volcano.scheduler.candidates import (
     Residents,
     has_room,
     in_order,
+    known_without_victims,
+    note_without_victims,
     possible_nodes,
     residents,
     would_do,
@@ -48,7 +50,11 @@ def _among_jobs(session: Session, job: Job, where: Residents) -> None:
     statement = Statement(session)
     tasks = waiting_tasks(session, job)
     while tasks and is_starving(session, job):
-        _for_task(session, statement, Candidate(job, tasks.popleft()), where, other_job)
+        taker = Candidate(job, tasks.popleft())
+        if not known_without_victims(session, REASON, taker) and not _for_task(
+            session, statement, taker, where, other_job
+        ):
+            note_without_victims(session, REASON, taker)
     if is_pipelined(session, job):
         statement.commit()
     else:
@@ -69,16 +75,28 @@ def _for_task(session: Session, statement: Statement, taker: Candidate, where: R
     if not _may_preempt(session, taker.task):
         return False
     request, weights = taker.task.request, session.weights
-    for node in sorted(possible_nodes(session, taker.task), key=lambda node: -score(request, node, weights)):
-        candidates = [item for item in where[node.facts.name] if _is_evictable(taker, item) and may_choose(item)]
-        victims = preemptable(session, taker, candidates)
-        if would_do(taker.task, node, victims):
-            tried = Statement(session)
-            if _evict(session, tried, taker, node, victims):
-                statement.merge(tried)
-                return True
-            tried.discard()
+    possible = _nodes_with_victims(session, taker, where, may_choose)
+    for node, victims in sorted(possible, key=lambda item: -score(request, item[0], weights)):
+        tried = Statement(session)
+        if _evict(session, tried, taker, node, victims):
+            statement.merge(tried)
+            return True
+        tried.discard()
     return False
+
+
+def _nodes_with_victims(
+    session: Session, taker: Candidate, where: Residents, may_choose: _Choice
+) -> list[tuple[Node, list[Candidate]]]:
+    """Nodes that have room for a task once all are gone who may be evicted for it, and who they are."""
+    found = []
+    for node in possible_nodes(session, taker.task):
+        candidates = [item for item in where[node.facts.name] if may_choose(item) and _is_evictable(taker, item)]
+        if would_do(taker.task, node, candidates):
+            victims = preemptable(session, taker, candidates) if candidates else []
+            if would_do(taker.task, node, victims):
+                found.append((node, victims))
+    return found
 
 
 def _evict(session: Session, statement: Statement, taker: Candidate, node: Node, victims: list[Candidate]) -> bool:

@@ -5,6 +5,8 @@ from app.simulator.volcano.scheduler.candidates import (
     Residents,
     has_room,
     in_order,
+    known_without_victims,
+    note_without_victims,
     possible_nodes,
     residents,
     would_do,
@@ -37,23 +39,30 @@ def _for_job(session: Session, book: QueueBook, job: Job, where: Residents) -> N
     tasks = waiting_tasks(session, job)
     while tasks and is_starving(session, job):
         task = tasks.popleft()
-        if task.facts.may_preempt and may_reclaim(session, book, task):
-            _for_task(session, statement, Candidate(job, task), where)
+        taker = Candidate(job, task)
+        entitled = task.facts.may_preempt and may_reclaim(session, book, task)
+        if (
+            entitled
+            and not known_without_victims(session, REASON, taker)
+            and not _for_task(session, statement, taker, where)
+        ):
+            note_without_victims(session, REASON, taker)
     if is_pipelined(session, job):
         statement.commit()
     else:
         statement.discard()
 
 
-def _for_task(session: Session, statement: Statement, taker: Candidate, where: Residents) -> None:
+def _for_task(session: Session, statement: Statement, taker: Candidate, where: Residents) -> bool:
     """Make room on the first node where that is possible; a node on which it is not stays as it was."""
     for node in possible_nodes(session, taker.task):
         candidates = _of_other_queues(session, taker, where[node.facts.name])
-        if candidates:
+        if candidates and would_do(taker.task, node, candidates):
             victims = reclaimable(session, taker, candidates)
             if would_do(taker.task, node, victims):
                 statement.merge(_evict(session, taker, node, victims))
-                return
+                return True
+    return False
 
 
 def _evict(session: Session, taker: Candidate, node: Node, victims: list[Candidate]) -> Statement:

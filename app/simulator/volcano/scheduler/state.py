@@ -40,6 +40,8 @@ class Session:
     last_occupancy: int = 0
     no_node: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     """Per kind of pod the occupancy at which no node could take it, and the text about it."""
+    no_victims: dict[tuple[str, str, str, str, int], int] = field(default_factory=dict)
+    """Per action, job and kind of pod the occupancy at which nobody could make room for it."""
 
     def bind(self, task: Task) -> None:
         """Ask for a task to be bound to its node."""
