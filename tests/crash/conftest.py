@@ -47,7 +47,7 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the crash table: a line for each fault, also for those after which something was wrong."""
-    reports = [each for key in ("passed", "failed") for each in terminalreporter.getreports(key)]
+    reports = [each for some in terminalreporter.stats.values() for each in some if isinstance(each, pytest.TestReport)]
     told = [
         value for each in reports if each.when == "teardown" for name, value in each.user_properties if name == _LINE
     ]

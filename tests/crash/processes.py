@@ -74,10 +74,16 @@ class Part:
 
     async def close(self) -> None:
         """Stop it; it must not have ended by itself."""
-        if self.alive:
-            self.thaw()
-            self.process.terminate()
-            assert await asyncio.wait_for(self.process.wait(), START_SECONDS) == 0, self.output.read_text()[-4000:]
+        if not self.alive:
+            return
+        self.thaw()
+        self.process.terminate()
+        try:
+            code = await asyncio.wait_for(self.process.wait(), START_SECONDS)
+        except TimeoutError:
+            self.process.kill()
+            raise
+        assert code == 0, self.output.read_text()[-4000:]
 
 
 class Service:
@@ -200,5 +206,7 @@ class Service:
         return (await self.world.usage()).get(GPU, 0)
 
     async def close(self) -> None:
-        for part in self.parts:
-            await part.close()
+        ends = await asyncio.gather(*(part.close() for part in self.parts), return_exceptions=True)
+        for end in ends:
+            if end is not None:
+                raise end
