@@ -12,6 +12,7 @@ from app import failpoints
 from app.cluster.errors import ClusterError
 from app.cluster.kinds import JOB, NODE, POD
 from app.cluster.names import JOB_ID_LABEL
+from tests.crash.clearing import bring_back
 from tests.crash.lines import TcpLine
 from tests.crash.own_postgres import OwnPostgres
 from tests.crash.soak_load import Load
@@ -158,15 +159,7 @@ class Faults:
                 self._load.allow([_id_of(pod)], "failed", "succeeded")
                 await self._delete(POD.object_path(self._world.namespace, pod["metadata"]["name"]), force=True)
         await asyncio.sleep(self._chance.uniform(1, 5))
-        kept = {key: node["metadata"].get(key, {}) for key in ("name", "labels", "annotations")}
-        again = {"apiVersion": "v1", "kind": "Node", "metadata": kept, "status": node["status"]}
-        await self._world.client.request("POST", NODE.collection_path, body=again)
-        await self._world.client.request(
-            "PATCH",
-            NODE.object_path(None, name),
-            body={"spec": {"taints": None}},
-            content_type="application/merge-patch+json",
-        )
+        await bring_back(self._world.client, node)
 
     async def _some(self, kind: Any, number: int) -> list[dict[str, Any]]:
         items = (await self._world.client.request("GET", kind.namespace_path(self._world.namespace)))["items"]

@@ -9,6 +9,7 @@ import pytest
 from app.cluster.errors import NotFound
 from app.cluster.kinds import JOB, NODE, POD
 from app.cluster.names import JOB_ID_LABEL
+from tests.crash.clearing import bring_back
 from tests.crash.clusters import FOR_EVER
 from tests.crash.processes import Service
 from tests.crash.verdict import Trial
@@ -78,7 +79,7 @@ async def test_a_node_that_is_deleted_under_a_job_leaves_the_books_right(service
             await world.client.request("DELETE", _path(world, pod), query={"gracePeriodSeconds": 0})
         await world.until_state(victim, "cancelled", "failed")
     finally:
-        await world.client.request("POST", NODE.collection_path, body=_anew(node))
+        await bring_back(world.client, node)
     await made.over()
     later = await service.submit("later", 1)
     assert later is not None
@@ -95,9 +96,3 @@ async def _pods(world: Any, job_id: str) -> list[dict[str, Any]]:
         "items"
     ]
     return found
-
-
-def _anew(node: dict[str, Any]) -> dict[str, Any]:
-    """A node as an administrator would write it again."""
-    metadata = {name: node["metadata"].get(name, {}) for name in ("name", "labels", "annotations")}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": node["status"]}
