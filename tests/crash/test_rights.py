@@ -20,7 +20,7 @@ from app.queues import service as queue_service
 from app.queues.schemas import QueueCreate, QueuePatch
 from app.simulator.cluster import SimulatedCluster
 from app.simulator.faults import Fault
-from app.simulator.kinds import CLUSTER_ROLE
+from app.simulator.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, NAMESPACE, QUEUE, SERVICE_ACCOUNT
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
 OBJECTS = [document for document in yaml.safe_load_all(DEPLOY.read_text()) if document]
@@ -31,7 +31,6 @@ RIGHTS = [
     for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
 ]
 NAME = "pumice-controller"
-ACCOUNTS = "/api/v1/namespaces/pumice/serviceaccounts"
 
 
 class Role:
@@ -53,21 +52,24 @@ class Role:
         await self._cluster.objects.patch(CLUSTER_ROLE, None, NAME, {"rules": RULES})
 
 
-async def _apply_rights(cluster: SimulatedCluster) -> str:
-    """Make what deploy/rbac.yaml says, and a token for its account."""
-    plurals = {"Namespace": "namespaces", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}
-    async with httpx.AsyncClient(base_url=cluster.url, trust_env=False) as client:
-        for each in OBJECTS:
-            root = "/api/v1" if each["apiVersion"] == "v1" else f"/apis/{each['apiVersion']}"
-            path = ACCOUNTS if each["kind"] == "ServiceAccount" else f"{root}/{plurals[each['kind']]}"
-            assert (await client.post(path, json=each)).status_code == 201
-        answer = await client.post(f"{ACCOUNTS}/{NAME}/token", json={})
+async def _apply_rights(cluster: SimulatedCluster) -> None:
+    """Make what deploy/rbac.yaml says."""
+    kinds = {kind.name: kind for kind in (NAMESPACE, SERVICE_ACCOUNT, CLUSTER_ROLE, CLUSTER_ROLE_BINDING)}
+    for each in OBJECTS:
+        await cluster.objects.create(kinds[each["kind"]], each)
+
+
+async def _new_token(cluster: SimulatedCluster) -> str:
+    # without certificates, whose loading would hold the controller's event loop up
+    async with httpx.AsyncClient(base_url=cluster.url, trust_env=False, verify=False) as client:
+        answer = await client.post(f"/api/v1/namespaces/pumice/serviceaccounts/{NAME}/token", json={})
     return str(answer.json()["status"]["token"])
 
 
 @pytest.fixture
 async def role(world: Any) -> AsyncIterator[Role]:
-    token = await _apply_rights(world.cluster)
+    await _apply_rights(world.cluster)
+    token = await _new_token(world.cluster)
     async with open_client(ClusterSettings(url=world.cluster.url, token=token)) as client:
         world.client = client
         yield Role(world.cluster)
@@ -108,16 +110,10 @@ def start_anew(world: Any) -> None:
 
 async def until_queue(world: Any, name: str, weight: int) -> None:
     async def there() -> bool:
-        queues = {each["metadata"]["name"]: each for each in await _queues(world)}
+        queues = {each["metadata"]["name"]: each for each in await world.cluster.objects.list(QUEUE)}
         return name in queues and queues[name]["spec"]["weight"] == weight
 
     await world.until(there)
-
-
-async def _queues(world: Any) -> list[dict[str, Any]]:
-    async with httpx.AsyncClient(base_url=world.cluster.url, trust_env=False) as client:
-        answer = await client.get("/apis/scheduling.volcano.sh/v1beta1/queues")
-    return list(answer.json()["items"])
 
 
 async def change_queues(world: Any) -> None:
@@ -215,9 +211,8 @@ async def test_a_namespace_that_may_not_be_made_holds_its_jobs_and_says_why(worl
 
     row = await world.until(held)
     assert row.message == f"The namespace team-nlp is not in the cluster. {Right('create', 'namespaces').sentence}"
-    async with httpx.AsyncClient(base_url=world.cluster.url, trust_env=False) as client:
-        made = await client.post("/api/v1/namespaces", json={"metadata": {"name": "team-nlp"}})
-    assert made.status_code == 201  # by somebody who may
+    # by somebody who may
+    await world.cluster.objects.create(NAMESPACE, {"metadata": {"name": "team-nlp"}})
     assert (await world.until_state(job_id, "succeeded", "failed", "lost")).state == "succeeded"
 
 
@@ -260,9 +255,7 @@ async def test_an_expired_token_stops_nothing_for_good(world: Any, role: Role) -
         return any(status == 401 for _, _, status in world.cluster.server.requests)
 
     await world.until(noticed)
-    async with httpx.AsyncClient(base_url=world.cluster.url, trust_env=False) as client:
-        answer = await client.post(f"{ACCOUNTS}/{NAME}/token", json={})
-    fresh = f"Bearer {answer.json()['status']['token']}"
+    fresh = f"Bearer {await _new_token(world.cluster)}"
     world.client._api.configuration.api_key["BearerToken"] = fresh
     for job_id in (running, waiting):
         row = await world.until_state(job_id, "succeeded", "failed", "lost")
