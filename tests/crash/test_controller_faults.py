@@ -150,7 +150,7 @@ def _task() -> dict[str, Any]:
 async def test_while_the_cluster_is_away_jobs_are_held_and_nothing_is_lost(world: Any) -> None:
     await world.make_team()
     world.start()
-    running = await world.submit("running", command="sleep 8")
+    running = await world.submit("running", command="sleep 60")
     await world.until_state(running, "running")
     await world.cluster.faults.away()
     waiting = await world.submit("waiting")
