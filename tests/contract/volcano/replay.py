@@ -18,8 +18,12 @@ from tests.contract.volcano.surroundings import CONFIGURATIONS, LEFT_OVER
 from tests.contract.volcano.worlds import Record, World, change, empty_world, only, reached, without_pod_phases
 
 SPEED = 20.0
-SLOWER = {"06": 3.0, "08": 8.0, "16": 3.0, "20": 8.0, "21": 8.0, "27": 1.8}
-"""In 06, 16 and 27 stamps must differ, which have whole seconds; the others make a request while a pod starts."""
+SLOWER = {"06": 3.0, "08": 8.0, "16": 3.0, "20": 8.0, "21": 8.0, "25": 8.0, "26": 8.0, "27": 1.8, "28": 8.0}
+"""In 06, 16 and 27 stamps must differ, which have whole seconds; others make a request while a pod starts, and in 25-28
+evicted pods must be gone, and made anew, before the next session."""
+SESSION_SECONDS = 1.0
+LONGER_SESSIONS = {"25": 1.5, "26": 1.5, "27": 1.5, "28": 1.5}
+"""The grace period of evicted pods is one second; in the recordings they were gone a little before the next session."""
 
 WAIT_SECONDS = 15.0
 POLL_SECONDS = 0.01
@@ -68,7 +72,12 @@ class Replay:
         configuration = directory / "volcano-scheduler.conf"
         configuration.write_text(CONFIGURATIONS.get(number, DEFAULT_TEXT))
         settings = SimulatorSettings(
-            nodes=3, gpus_per_node=2, speed=SLOWER.get(number, SPEED), seed=1, scheduler_config=configuration
+            nodes=3,
+            gpus_per_node=2,
+            speed=SLOWER.get(number, SPEED),
+            schedule_period_seconds=LONGER_SESSIONS.get(number, SESSION_SECONDS),
+            seed=1,
+            scheduler_config=configuration,
         )
         async with (
             SimulatedCluster(settings) as cluster,
