@@ -57,7 +57,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "PYTEST_XDIST_WORKER" in os.environ:
             item.add_marker(pytest.mark.skip("the scenarios share the cluster's GPUs: they run one after the other"))
     if ours:
-        # a CI system ends a job by SIGTERM: clean up then as after Ctrl-C
+        # a CI system ends a job by SIGTERM: clean up then as after Ctrl-C, which a shell's background job ignores
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 
 
