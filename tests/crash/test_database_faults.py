@@ -1,6 +1,7 @@
 """Postgres killed with `kill -9` under the processes of the service, and away for a while."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import UUID
@@ -23,10 +24,12 @@ AWAY_SECONDS = 8.0
 
 
 @pytest.fixture
-def postgres(tmp_path: Path) -> Iterator[OwnPostgres]:
-    postgres = OwnPostgres(tmp_path / "postgres")
-    yield postgres
-    postgres.stop()
+def postgres() -> Iterator[OwnPostgres]:
+    # not in pytest's own folder: each further pytest closes that to other users again, and the server is one
+    with tempfile.TemporaryDirectory(prefix="p-") as directory:
+        postgres = OwnPostgres(Path(directory) / "postgres")
+        yield postgres
+        postgres.stop()
 
 
 @pytest.fixture
