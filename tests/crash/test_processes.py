@@ -99,9 +99,9 @@ async def test_the_other_of_two_controllers_takes_over_from_a_leader_that_is_kil
     await service.api()
     leader, other = await service.leader_first(controllers)
     bystander = await _bystander(service)
-    job_id = await service.submit("job", 4, replicas=2)
+    job_id = await service.submit("job", 6, replicas=2)
     assert job_id is not None
-    await world.until_state(job_id, "running")
+    await world.until_state(job_id, "running", "succeeded")
     epoch = await service.epoch()
     await leader.kill()
     await _both_once(service, made, job_id, bystander, "succeeded")

@@ -29,11 +29,12 @@ async def _started(service: Service) -> tuple[UUID, UUID]:
     await service.controller()
     await service.api()
     bystander = await service.submit("bystander", FOR_EVER)
-    running = await service.submit("running", 2)
+    running = await service.submit("running", 6)
     assert bystander is not None
     assert running is not None
     for job_id in (bystander, running):
-        await service.world.until_state(job_id, "running")
+        # on a busy machine nobody may have looked while it ran
+        await service.world.until_state(job_id, "running", "succeeded")
     return bystander, running
 
 
