@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from app.simulator.kinds import JOB, NAMESPACE, POD, QUEUE
+from app.simulator.kinds import JOB, NAMESPACE, POD, POD_GROUP, QUEUE
 from app.simulator.objects import Objects
 from tests.contract.volcano.surroundings import LEFT_OVER_NAMESPACE, LeftOverJob
+from tests.contract.volcano.texts import without_uid
 
 WAIT_SECONDS = 15.0
 POLL_SECONDS = 0.01
@@ -48,12 +49,12 @@ async def _is_open(objects: Objects, queue: str) -> bool:
 
 
 async def _until_running(objects: Objects, wanted: dict[str, int]) -> None:
+    """Wait until the scheduler says so: before, it still holds room for pods that run already."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while any([await _running(objects, name) != count for name, count in wanted.items()]):  # noqa: ASYNC110
+        while await _running(objects) != wanted:  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(POLL_SECONDS)
 
 
-async def _running(objects: Objects, job: str) -> int:
-    pods = await objects.list(POD, LEFT_OVER_NAMESPACE)
-    names = [pod["metadata"]["name"] for pod in pods if pod["status"].get("phase") == "Running"]
-    return sum(name.startswith(f"{job}-") for name in names)
+async def _running(objects: Objects) -> dict[str, int]:
+    groups = await objects.list(POD_GROUP, LEFT_OVER_NAMESPACE)
+    return {without_uid(group["metadata"]["name"]): (group.get("status") or {}).get("running", 0) for group in groups}
