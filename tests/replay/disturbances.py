@@ -38,11 +38,12 @@ async def play_disturbed(play: Play, chance: random.Random, hows: tuple[str, ...
     """
     changes = play.recording.changes
     planned = windows(changes, chance, hows)
-    cluster, seen = play.world.cluster, set[tuple[str, str]]()
+    cluster, stops = play.world.cluster, _stops(changes)
+    # a row may be read long before what it is decided with: no look is earlier than the end of what comes unobserved
+    looks = _next_stop_ms(changes, stops, play.recording.ends_ms)
     window: Window | None = None
     for index, change in enumerate(changes):
-        landmark = _landmark(change)
-        stop_here = landmark is not None and landmark not in seen
+        stop_here = index in stops and _landmark(change) is not None
         if window is not None and (index >= window.first + window.length or stop_here or change.type == "ADDED"):
             _close(cluster.kinds[window.kind], window, cluster.version)
             window = None
@@ -54,13 +55,35 @@ async def play_disturbed(play: Play, chance: random.Random, hows: tuple[str, ...
             window = None
         if stop_here:
             await play.world.settled()
-        await play.step(change)
-        if landmark is not None and stop_here:
-            seen.add(landmark)
+        await play.step(change, looks[index])
+        if stop_here:
             await play.world.settled()
     if window is not None:
         _close(cluster.kinds[window.kind], window, cluster.version)
     await play.world.settled()
+
+
+def _stops(changes: tuple[Change, ...]) -> set[int]:
+    """The changes that Pumice sees at their own moment: the first of each landmark, and what it makes itself."""
+    seen: set[tuple[str, str]] = set()
+    stops = set()
+    for index, change in enumerate(changes):
+        landmark = _landmark(change)
+        if landmark is not None and landmark not in seen:
+            seen.add(landmark)
+            stops.add(index)
+        elif change.type == "ADDED" and change.kind in {"Job", "Queue"}:
+            stops.add(index)
+    return stops
+
+
+def _next_stop_ms(changes: tuple[Change, ...], stops: set[int], end: float) -> list[float]:
+    """For each change the moment of the next one that is a stop, itself included."""
+    moments: list[float] = []
+    for index in reversed(range(len(changes))):
+        end = changes[index].ms if index in stops else end
+        moments.append(end)
+    return moments[::-1]
 
 
 def _close(watched: Watched, window: Window, version: int) -> None:

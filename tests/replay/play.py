@@ -49,9 +49,9 @@ class Play:
         self.moment = self.recording.at(ms)
         await self._clock.set(self.moment)
 
-    async def step(self, change: Change) -> None:
-        """Let one recorded thing happen."""
-        await self.set_clock(change.ms)
+    async def step(self, change: Change, at_ms: float | None = None) -> None:
+        """Let one recorded thing happen, at its own moment or at a later one."""
+        await self.set_clock(change.ms if at_ms is None else at_ms)
         cluster = self.world.cluster
         if change.type == "ADDED" and _is_job(change):
             await self._submit(change)
