@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from app.cluster.client import ClusterClient, ClusterSettings, open_client
 from app.cluster.volcano import Volcano
+from tests.unit.cluster.informer_scene import Recorder
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -109,3 +110,8 @@ async def client(server: ScriptedServer) -> AsyncIterator[ClusterClient]:
 @pytest.fixture
 def volcano(client: ClusterClient) -> Volcano:
     return Volcano(client)
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()

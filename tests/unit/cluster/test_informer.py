@@ -1,111 +1,18 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from app.cluster.errors import ClusterUnavailable
 from app.cluster.informer import Informer
-from app.cluster.informer_settings import InformerMetrics, InformerSettings, Timing
+from app.cluster.informer_settings import InformerSettings, Timing
 from app.cluster.kinds import JOB
 from app.cluster.observe import observe_job
-from app.cluster.observed import ObservedJob
 from app.cluster.volcano import Page, Volcano
 from app.cluster.watching import WatchEvent
-
-JOBS = JOB.collection_path
-
-
-def job(name: str, version: int, phase: str = "Running", uid: str | None = None, **spec: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": "team-nlp", "uid": uid or f"uid-{name}", "resourceVersion": str(version)}
-    labels = {"pumice.dev/job-id": f"id-{name}"}
-    return {"metadata": {**metadata, "labels": labels}, "spec": spec, "status": {"state": {"phase": phase}}}
-
-
-def listed(version: int, *items: dict[str, Any], more: str = "") -> dict[str, Any]:
-    return {"metadata": {"resourceVersion": str(version), "continue": more}, "items": list(items)}
-
-
-def event(kind: str, obj: Any) -> dict[str, Any]:
-    return {"type": kind, "object": obj}
-
-
-@dataclass
-class Recorder(InformerMetrics):
-    """What the informer told, and the time it was given."""
-
-    changes: list[tuple[str, str | None, str | None]] = field(default_factory=list)
-    skips: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    waits: list[float] = field(default_factory=list)
-    lists: int = 0
-    happened: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def change(self, key: str, old: ObservedJob | None, new: ObservedJob | None) -> None:
-        self.changes.append((key, old and old.phase, new and new.phase))
-        self.happened.set()
-
-    def listed(self, kind: str, objects: int) -> None:
-        self.lists += 1
-
-    def skipped(self, kind: str, reason: str) -> None:
-        self.skips.append(reason)
-        self.happened.set()
-
-    def failed(self, kind: str, error: str) -> None:
-        self.failures.append(error)
-        self.happened.set()
-
-    async def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        await asyncio.sleep(0)
-
-    async def until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
-            while not true():
-                self.happened.clear()
-                # Requests reach the server without a word from the informer: look again now and then.
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.happened.wait(), 0.02)
-
-
-@asynccontextmanager
-async def running(
-    volcano: Volcano, recorder: Recorder, settings: InformerSettings | None = None, **more: Any
-) -> AsyncIterator[Informer[ObservedJob]]:
-    informer = Informer(
-        volcano,
-        JOB,
-        more.pop("project", observe_job),
-        on_change=recorder.change,
-        metrics=recorder,
-        settings=settings,
-        timing=Timing(sleep=recorder.sleep, uniform=max),
-        index_by=lambda observed: observed.job_id,
-        **more,
-    )
-    task = asyncio.create_task(informer.run())
-    try:
-        yield informer
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-@pytest.fixture
-def recorder() -> Recorder:
-    return Recorder()
-
-
-def watches(server: Any) -> list[str]:
-    return [request.query["resourceVersion"] for request in server.requests if "watch" in request.query]
-
-
-def lists(server: Any) -> list[str]:
-    return [request.query.get("continue", "") for request in server.requests if "watch" not in request.query]
+from tests.unit.cluster.informer_scene import JOBS, Recorder, event, job, listed, lists, running, watches
 
 
 async def test_list_then_watch(server: Any, volcano: Volcano, recorder: Recorder) -> None:
@@ -232,93 +139,6 @@ async def test_an_object_that_vanished_without_an_event_is_found_by_a_later_list
 
 
 # S-06
-async def test_long_lines(server: Any, volcano: Volcano, recorder: Recorder) -> None:
-    stream: list[Any] = []
-    for version, size in ((20, 70 * 1024), (30, 600 * 1024), (40, 1_400_000)):
-        stream += [
-            event("ADDED", job(f"big-{size}", version, args="x" * size)),
-            event("ADDED", job(f"s-{size}", version + 1)),
-        ]
-    server.answer("GET", JOBS, server.json(200, listed(10)), server.stream(*stream, then="hang"))
-    async with running(volcano, recorder) as informer:
-        await recorder.until(lambda: len(recorder.changes) == 6)
-        assert len(informer.cache) == 6
-    assert len(watches(server)) == 1
-
-
-async def test_lines_may_come_in_pieces_and_a_cut_one_is_sent_again(
-    server: Any, volcano: Volcano, recorder: Recorder
-) -> None:
-    text = b'{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","resourceVersion":"11"}}}'
-    server.answer(
-        "GET",
-        JOBS,
-        server.json(200, listed(10)),
-        server.stream(text[:20], text[20:], b"\r\n\n", b'{"type":"ADDED","obj', then="cut"),
-        server.stream(event("ADDED", job("b", 12)), then="hang"),
-    )
-    async with running(volcano, recorder) as informer:
-        await recorder.until(lambda: len(recorder.changes) == 2)
-        assert sorted(informer.cache) == ["a", "team-nlp/b"]
-    assert watches(server) == ["10", "11"]
-
-
-# S-07
-async def test_strange_events_are_skipped_and_the_next_good_one_counts(
-    server: Any, volcano: Volcano, recorder: Recorder
-) -> None:
-    strange = [
-        event("BOOKMARK", {"kind": "Job", "metadata": {"resourceVersion": "11"}}),
-        event("FOO", job("x", 12)),
-        event("ADDED", None),
-        event("ADDED", {"metadata": {"name": None, "resourceVersion": "13"}}),
-        event("ADDED", {"metadata": {"name": "no-uid", "resourceVersion": "14"}}),
-        {},
-        event("ADDED", {**job("no-status", 15), "status": None, "spec": {"tasks": None}}),
-        event("ADDED", job("a", 16, "Suspended2")),
-    ]
-    server.answer("GET", JOBS, server.json(200, listed(10)), server.stream(*strange, then="hang"))
-    async with running(volcano, recorder) as informer:
-        await recorder.until(lambda: len(recorder.changes) == 2)
-        assert informer.get("team-nlp/no-status").phase == ""
-        assert informer.get("team-nlp/a").phase == "Suspended2"
-    assert recorder.skips == ["unknown_type", "strange_object", "strange_object", "strange_object", "unknown_type"]
-    assert len(watches(server)) == 1
-
-
-async def test_a_projection_that_fails_leaves_the_others_alone(
-    server: Any, volcano: Volcano, recorder: Recorder
-) -> None:
-    def project(obj: Mapping[str, Any]) -> ObservedJob | None:
-        if obj["metadata"]["name"] == "bad":
-            raise KeyError
-        return observe_job(obj)
-
-    server.answer(
-        "GET",
-        JOBS,
-        server.json(200, listed(10, job("bad", 1), job("a", 2))),
-        server.stream(event("ADDED", job("bad", 11)), event("ADDED", job("b", 12)), then="hang"),
-    )
-    async with running(volcano, recorder, project=project) as informer:
-        await recorder.until(lambda: len(recorder.changes) == 2)
-        assert sorted(informer.cache) == ["team-nlp/a", "team-nlp/b"]
-    assert recorder.skips == ["strange_object", "strange_object"]
-
-
-async def test_a_line_that_is_not_json_leads_to_a_list(server: Any, volcano: Volcano, recorder: Recorder) -> None:
-    server.answer(
-        "GET",
-        JOBS,
-        server.json(200, listed(10)),
-        server.stream(b"{oops\n", then="hang"),
-        server.json(200, listed(20, job("a", 15))),
-        server.stream(then="hang"),
-    )
-    async with running(volcano, recorder):
-        await recorder.until(lambda: watches(server) == ["10", "20"])
-    assert recorder.failures == ["Garbled"]
-    assert recorder.changes == [("team-nlp/a", None, "Running")]
 
 
 async def test_pages_and_a_token_that_expires(server: Any, volcano: Volcano, recorder: Recorder) -> None:
