@@ -7,23 +7,9 @@ when the first Job came, so that it began by reclaiming from them, and went a mo
 from dataclasses import dataclass
 from typing import Any
 
-_STOCK_TIERS = """
-actions: "enqueue, allocate, preempt, reclaim, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
+from app.simulator.volcano.scheduler.configuration import DEFAULT_TEXT
+
+_STOCK_TIERS = DEFAULT_TEXT.replace("allocate, backfill", "allocate, preempt, reclaim, backfill")
 _ONE_TIER = """
 actions: "enqueue, allocate, preempt, reclaim, backfill"
 tiers:
