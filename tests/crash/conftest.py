@@ -1,6 +1,7 @@
 """A world for the controller: Postgres, the simulated cluster over HTTP, and controllers that come and go."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -48,12 +49,18 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the crash table: a line for each fault, also for those after which something was wrong."""
     reports = [each for some in terminalreporter.stats.values() for each in some if isinstance(each, pytest.TestReport)]
-    told = [
-        value for each in reports if each.when == "teardown" for name, value in each.user_properties if name == _LINE
-    ]
+    failed = {each.nodeid for each in reports if each.failed}
+    told = [_told(each, value, failed) for each in reports for name, value in each.user_properties if name == _LINE]
     if told:
         terminalreporter.section("crash table")
-        terminalreporter.write_line(markdown(Line(**line) for line in told))
+        terminalreporter.write_line(markdown(line for line in told if line is not None))
+
+
+def _told(report: pytest.TestReport, line: Any, failed: set[str]) -> Line | None:
+    """A line is told by its test's last report; a test may fail after its check has held."""
+    if report.when != "teardown":
+        return None
+    return replace(Line(**line), outcome="FAILED") if report.nodeid in failed else Line(**line)
 
 
 def _creations(cluster: SimulatedCluster) -> list[str]:
