@@ -49,13 +49,13 @@ test-contract: setup controlplane ## run the contract suite on a real kube-apise
 		--ignore tests/contract/volcano --ignore tests/contract/test_kubectl.py $(ARGS)
 
 test-crash: setup controlplane ## kill, freeze and cut off everything, on a real kube-apiserver
-	$(BIN)/pytest tests/crash --control-plane -n 2 $(ARGS)
+	$(BIN)/pytest tests/crash --control-plane -n 2 --dist worksteal $(ARGS)
 
 e2e: setup $(if $(findstring --control-plane,$(ARGS)),controlplane) ## play the scenarios on the cluster of KUBECONFIG, or a simulated one
 	$(BIN)/pytest tests/e2e/cluster $(ARGS)
 
 soak: setup controlplane ## half an hour of random faults; its table goes into docs/reliability.md
-	$(BIN)/python -m tests.crash.soak $(ARGS)
+	$(BIN)/python -m tests.crash.soak --write $(ARGS)
 
 check: setup ## lint, types, layers, and drift of generated files and of the schema
 	$(BIN)/ruff check .

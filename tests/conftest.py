@@ -21,6 +21,7 @@ from app.embedded import EmbeddedPostgres
 from app.migrate import upgrade
 from app.settings import Settings
 from app.simulator.crds import custom_resource_definitions
+from tests.controlplane import guard
 from tests.controlplane.binaries import may_skip, why_missing
 from tests.controlplane.plane import ControlPlane
 
@@ -67,6 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is None:
         config.stash_directory = Path(tempfile.mkdtemp(prefix="pumice-tests-"))
         config.stash_postgres = EmbeddedPostgres(config.stash_directory / "postgres")
+        guard.watch(config.stash_postgres.pid)
         server = config.stash_postgres.url
     else:
         server = Settings(database_url=given).async_database_url
@@ -76,7 +78,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if hasattr(config, "stash_postgres"):
+        pid = config.stash_postgres.pid
         config.stash_postgres.stop()
+        guard.forget(pid)
         shutil.rmtree(config.stash_directory, ignore_errors=True)
 
 

@@ -5,6 +5,8 @@ import socket
 import subprocess
 from pathlib import Path
 
+from tests.controlplane import guard
+
 _STOP_SECONDS = 15.0
 
 
@@ -21,6 +23,7 @@ class Service:
             self.process = subprocess.Popen(
                 self.arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )
+        guard.watch(self.process.pid)
 
     def check(self) -> None:
         """Fail when it has ended by itself, with the last of what it wrote."""
@@ -59,6 +62,7 @@ class Service:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        guard.forget(self.process.pid)
         self.process = None
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from app.controller.leader import leases
 from app.settings import Settings
+from tests.controlplane import guard
 from tests.crash.clusters import ROOT
 from tests.crash.world import GPU
 
@@ -70,6 +71,7 @@ class Part:
     async def dies(self) -> None:
         """Wait until its failpoint has killed it."""
         code = await asyncio.wait_for(self.process.wait(), START_SECONDS)
+        guard.forget(self.process.pid)
         assert code == -signal.SIGKILL, self.output.read_text()[-4000:]
 
     async def close(self) -> None:
@@ -83,6 +85,7 @@ class Part:
         except TimeoutError:
             self.process.kill()
             raise
+        guard.forget(self.process.pid)
         assert code == 0, self.output.read_text()[-4000:]
 
 
@@ -125,6 +128,7 @@ class Service:
                 stdout=stream,
                 stderr=stream,
             )
+        guard.watch(process.pid)
         self.parts.append(Part(process, output, arguments))
         return self.parts[-1]
 

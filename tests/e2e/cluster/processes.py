@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.controlplane import guard
+
 ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 90.0
 STOP_SECONDS = 20.0
@@ -39,6 +41,7 @@ class Process:
                 stderr=stream,
                 start_new_session=True,
             )
+        guard.watch(process.pid)
         return cls(process, output)
 
     @property
@@ -62,11 +65,13 @@ class Process:
             await asyncio.wait_for(self._process.wait(), STOP_SECONDS)
         except TimeoutError:
             await self.kill()
+        guard.forget(self._process.pid)
 
     async def kill(self) -> None:
         """Kill it: nothing of it gets a chance to finish anything."""
         await self._signal(signal.SIGKILL)
         await self._process.wait()
+        guard.forget(self._process.pid)
 
     async def _signal(self, number: signal.Signals) -> None:
         if not self.ended:
