@@ -1,6 +1,7 @@
 """Fixtures of every suite: one Postgres server, one migrated template, one database for each test."""
 
 import asyncio
+import logging
 import os
 import shutil
 import tempfile
@@ -11,9 +12,11 @@ from uuid import uuid4
 
 import hypothesis
 import pytest
+import structlog
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from structlog.stdlib import ProcessorFormatter
 
 from app import failpoints
 from app.db import Sessions, create_engine, create_sessions
@@ -122,6 +125,20 @@ async def engine(settings: Settings) -> AsyncIterator[AsyncEngine]:
 @pytest.fixture
 def sessions(engine: AsyncEngine) -> Sessions:
     return create_sessions(engine)
+
+
+@pytest.fixture(autouse=True)
+def _logging_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command that runs inside the test process sets logging up for good; the next test must not write there."""
+    configure = structlog.configure
+    monkeypatch.setattr(
+        structlog, "configure", lambda **options: configure(**options | {"cache_logger_on_first_use": False})
+    )
+    yield
+    structlog.reset_defaults()
+    root = logging.getLogger()
+    root.handlers[:] = [each for each in root.handlers if not isinstance(each.formatter, ProcessorFormatter)]
+    root.setLevel(logging.WARNING)
 
 
 @pytest.fixture(autouse=True)

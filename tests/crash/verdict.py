@@ -76,7 +76,8 @@ class Trial:
             orphans=len(orphans(seen)),
             seconds=time.monotonic() - self._began,
         )
-        assert violations(seen) == []
+        harm = violations(seen)
+        assert not harm, "; ".join(harm)
         return seen
 
     async def _settled(self, expected: Expected) -> bool:
