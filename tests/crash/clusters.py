@@ -130,6 +130,7 @@ class SimulatedProcess:
         self._journal.creations()  # the next process begins an empty journal
         self._service.start()
         until_answered(self.url, self._service)
+        self._journal.begin_anew()
 
     def freeze(self) -> None:
         self._service.freeze()
@@ -171,6 +172,11 @@ class _Journal:
         self._changes = directory / "changes.jsonl"
         self._offset = 0
         self._seen: dict[str, Creation] = {}
+
+    def begin_anew(self) -> None:
+        """Read everything again: an emptied file that has grown past the last offset does not look like a new one."""
+        self._offset = 0
+        self._note(_whole_lines(self._snapshot, 0))
 
     def creations(self) -> list[Creation]:
         size = self._changes.stat().st_size if self._changes.exists() else 0
