@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,46 +20,53 @@ class BodyMiddleware:
     cannot store (NUL, half surrogates). All of them would fail later, and worse.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, larger: Mapping[str, int] | None = None) -> None:
+        """`larger` are the limits of paths that end in a key of it."""
         self.app = app
         self._max_bytes = max_bytes
+        self._larger = larger or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
             await self.app(scope, receive, send)
             return
+        limit = self._limit(scope["path"])
         headers = dict(scope["headers"])
         declared = headers.get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > self._max_bytes:
-            raise self._too_large()
-        body = await self._read(receive)
+        if declared.isdigit() and int(declared) > limit:
+            raise _too_large(limit)
+        body = await _read(receive, limit)
         if body is None:
             return  # the client has gone; there is nobody to answer
         if body and _is_json(headers.get(b"content-type", b"")):
             check_json(body)
         await self.app(scope, _replay(body, receive), send)
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            chunk: bytes = message.get("body", b"")
-            size += len(chunk)
-            if size > self._max_bytes:
-                raise self._too_large()
-            chunks.append(chunk)
-            if not message.get("more_body", False):
-                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    def _limit(self, path: str) -> int:
+        return next((limit for end, limit in self._larger.items() if path.endswith(end)), self._max_bytes)
 
-    def _too_large(self) -> BodyTooLarge:
-        limit = self._max_bytes
-        return BodyTooLarge(
-            f"The body is larger than {limit} bytes; keep data in storage and pass a reference to it.", limit=limit
-        )
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"The body is larger than {limit} bytes; keep data in storage and pass a reference to it.", limit=limit
+    )
 
 
 def check_json(body: bytes) -> None:

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 import app.auth.routes
 import app.health
 import app.insight.routes
+import app.jobs.bulk_routes
 import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
@@ -21,11 +22,12 @@ from app.middleware import AuthenticationMiddleware, RequestMiddleware
 from app.parameters import OnlyKnownParameters
 from app.settings import Settings
 
-API_VERSION = "1.0.0"
+API_VERSION = "1.1.0"
 """Version of the contract, not of the program: the document changes when the contract does, and only then."""
 
 API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.routes.router,
+    app.jobs.bulk_routes.router,
     app.insight.routes.router,
     app.teams.routes.router,
     app.queues.routes.router,
@@ -64,7 +66,8 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
     for router in API_ROUTERS:
         api.include_router(router, responses=problems.COMMON)
     # the last one added is the first to see a request
-    api.add_middleware(BodyMiddleware, max_bytes=settings.max_body_bytes)
+    larger = {"/jobs/bulk": settings.max_bulk_body_bytes}
+    api.add_middleware(BodyMiddleware, max_bytes=settings.max_body_bytes, larger=larger)
     api.add_middleware(AuthenticationMiddleware, authenticator=api.state.authenticator)
     api.add_middleware(RequestMiddleware)
     api.openapi = lambda: _document(api)  # type: ignore[method-assign]  # FastAPI's documented way to change it

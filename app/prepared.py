@@ -4,11 +4,12 @@ SQLAlchemy's execution costs several times what asyncpg's does. The statements a
 that the names of tables and columns are checked; only compiling and running differ.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import asyncpg
+from sqlalchemy import Table
 from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.sql.expression import ClauseElement
 
@@ -36,6 +37,21 @@ class Prepared:
         arguments = [self._encode[name](values[name]) if name in self._encode else values[name] for name in self._names]
         rows: list[asyncpg.Record] = await driver.fetch(self._sql, *arguments)
         return rows
+
+
+async def copy_rows(driver: Driver, table: Table, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write many rows by COPY (PostgreSQL manual, "COPY"), which costs a fraction of as many INSERTs.
+
+    Args:
+        driver: in a transaction.
+        table: without triggers that expect INSERT statements.
+        columns: those that every row names; the others get their defaults.
+        rows: values as SQLAlchemy would take them.
+    """
+    processors = [table.c[name].type.dialect_impl(_DIALECT).bind_processor(_DIALECT) for name in columns]
+    encoders = list(zip(columns, processors, strict=True))
+    records = (tuple(encode(row[name]) if encode else row[name] for name, encode in encoders) for row in rows)
+    await driver.copy_records_to_table(table.name, columns=list(columns), records=records)
 
 
 @asynccontextmanager

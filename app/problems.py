@@ -49,22 +49,26 @@ class Problem(BaseModel):
 
 def render(error: AppError, scope: Scope) -> JSONResponse:
     """The answer that tells a caller about an error."""
-    request_id = scope.get("state", {}).get("request_id", "")
-    internal = error.status == HTTPStatus.INTERNAL_SERVER_ERROR
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         # the kind of the cause and not its text, which may hold an address
         cause = error.__cause__
         log.warning("unavailable", type=error.type, cause=type(cause).__name__, sqlstate=sqlstate(cause))
-    content = {
-        "type": error.type,
-        "title": error.title,
-        "status": int(error.status),
-        "detail": _WITHOUT_DETAIL if internal else error.detail,
-        "instance": scope["path"],
-        "request_id": request_id,
-        **({} if internal else error.extras),
-    }
+    content = problem_of(error, scope).model_dump(exclude_unset=True)
     return JSONResponse(content, status_code=error.status, headers=error.headers, media_type=MEDIA_TYPE)
+
+
+def problem_of(error: AppError, scope: Scope) -> Problem:
+    """An error in the form that callers read, as an answer or as a part of one."""
+    internal = error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+    return Problem(
+        type=error.type,
+        title=error.title,
+        status=int(error.status),
+        detail=_WITHOUT_DETAIL if internal else error.detail,
+        instance=scope["path"],
+        request_id=scope.get("state", {}).get("request_id", ""),
+        **({} if internal else error.extras),
+    )
 
 
 def responses(*kinds: type[AppError]) -> dict[int | str, dict[str, Any]]:

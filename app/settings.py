@@ -36,6 +36,9 @@ class Settings(BaseSettings):
     )
     root_path: str = Field(default="", description="Path prefix that a proxy in front takes away.")
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body, in bytes.")
+    max_bulk_body_bytes: int = Field(
+        default=16_777_216, ge=1024, description="Largest body of a bulk submission, in bytes."
+    )
     admin_token: SecretStr | None = Field(
         default=None, description="Bootstrap token with the role admin; unset turns it off."
     )

@@ -5,6 +5,8 @@ waits for a row lock sees the locked row anew, but everything else as it was whe
 the same statement could be stale.
 """
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -49,12 +51,12 @@ class Facts:
     capability: dict[str, str]
     queue_state: str | None
     quota: Quota
-    used: dict[str, int]
+    used: Mapping[str, int]
     replayed_id: UUID | None
     replayed_hash: bytes | None
     live_id: UUID | None
     live_desired: str | None
-    used_names: frozenset[str]
+    used_names: AbstractSet[str]
 
 
 _LOCK = Prepared(select(teams.c.name).where(teams.c.name == bindparam("team")).with_for_update(key_share=True))
@@ -117,7 +119,7 @@ async def read_facts(
         granted=row["granted"],
         capability=row["capability"] or {},
         queue_state=row["queue_state"],
-        quota=_quota(row),
+        quota=quota_of(row),
         used=row["used"] or {},
         replayed_id=row["replayed_id"],
         replayed_hash=row["replayed_hash"],
@@ -127,22 +129,24 @@ async def read_facts(
     )
 
 
-def _quota(row: Record) -> Quota:
+def quota_of(row: Record) -> Quota:
+    """The team's quota from the columns of `team_quotas`, which are null when it has none."""
     if row["limits"] is None:
         return Quota()
     return Quota.stored(row["limits"], row["max_jobs"], row["on_over_quota"])
 
 
-_GIVEN = (
+GIVEN = (
     *("id", "team", "name", "queue", "k8s_namespace", "k8s_name", "spec", "charges", "charged", "priority"),
     *("priority_rank", "labels", "submitted_by", "desired", "state", "reason", "message", "counts"),
     *("idempotency_key", "request_hash", "attempt", "created_at"),
 )
+"""The columns that a job begins with; all others are null."""
 
 
 def _insert_statement() -> Select[Any]:
     # a bind parameter of an INSERT must not have the name of a column
-    values = {name: bindparam(f"new_{name}", type_=jobs.c[name].type) for name in _GIVEN}
+    values = {name: bindparam(f"new_{name}", type_=jobs.c[name].type) for name in GIVEN}
     new = insert(jobs).values(values).returning(jobs).cte("new")
     line = select(new.c.id, new.c.team, new.c.created_at, literal(EVENT), new.c.state, new.c.reason, new.c.message)
     history = (
@@ -178,5 +182,5 @@ async def insert_job(driver: Driver, values: dict[str, Any]) -> None:
         driver: in a transaction that holds the team's lock.
         values: every column that is not null at the beginning.
     """
-    given = {f"new_{name}": values[name] for name in _GIVEN}
+    given = {f"new_{name}": values[name] for name in GIVEN}
     await _INSERT.fetch(driver, {**given, "usage": {**values["charges"], JOB_COUNT: 1}})

@@ -91,18 +91,35 @@ async def _accept(
         if facts.replayed_hash != request_hash:
             raise IdempotencyKeyReused("This Idempotency-Key came with another request before; use a new one.")
         return facts.replayed_id
-    row = {
+    row = new_row(submission, settings, facts, job_id=job_id, candidates=candidates, request_hash=request_hash)
+    await acceptance.insert_job(driver, row)
+    return row
+
+
+def new_row(
+    submission: Submission,
+    settings: Settings,
+    facts: acceptance.Facts,
+    *,
+    job_id: UUID,
+    candidates: list[str],
+    request_hash: bytes,
+) -> dict[str, Any]:
+    """The row of a job that is accepted. Pure.
+
+    Raises:
+        AppError: it is refused; see `submit`.
+    """
+    return {
         **store.BLANK,
         **_asked(submission, settings, admission.queue_for(facts)),
-        **_decided(admission.decide(facts, spec)),
+        **_decided(admission.decide(facts, submission.spec)),
         "id": job_id,
         "created_at": identity.created_at(job_id),
         "k8s_namespace": facts.namespace,
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
     }
-    await acceptance.insert_job(driver, row)
-    return row
 
 
 def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, Any]:

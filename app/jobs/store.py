@@ -1,12 +1,13 @@
 """Reading jobs, their pods and their events. Lists are keyset pages over an index; nothing is counted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, select, tuple_
+from sqlalchemy import ColumnElement, Select, Uuid, any_, bindparam, select, tuple_
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 from app.db import table
@@ -78,6 +79,13 @@ async def find(
     found = await session.execute(statement.with_for_update() if lock else statement)
     row = found.mappings().one_or_none()
     return None if row is None else dict(row)
+
+
+async def find_all(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, Row]:
+    """Jobs by their ids, those that are there."""
+    wanted = any_(bindparam("ids", list(ids), type_=ARRAY(Uuid)))
+    found = await session.execute(select(*_SHOWN_COLUMNS).where(jobs.c.id == wanted))
+    return {row["id"]: dict(row) for row in found.mappings()}
 
 
 async def list_jobs(

@@ -79,7 +79,9 @@ def test_a_whole_pair_and_an_escaped_backslash_are_harmless() -> None:
     check_json(rb'{"a": "\ud83d\ude00", "b": "\\u0000", "c": "\\ud800"}')
 
 
-async def served(chunks: list[bytes], headers: list[tuple[bytes, bytes]], limit: int = 10) -> tuple[int, list[bytes]]:
+async def served(
+    chunks: list[bytes], headers: list[tuple[bytes, bytes]], path: str = "/v1/teams/a/jobs"
+) -> tuple[int, list[bytes]]:
     """Send chunks through the middleware: how many it took, and the bodies that came through."""
     taken = 0
     seen: list[bytes] = []
@@ -98,7 +100,8 @@ async def served(chunks: list[bytes], headers: list[tuple[bytes, bytes]], limit:
         raise AssertionError(message)
 
     with contextlib.suppress(BodyTooLarge):
-        await BodyMiddleware(app, limit)({"type": "http", "method": "POST", "headers": headers}, receive, send)
+        middleware = BodyMiddleware(app, 10, larger={"/jobs/bulk": 20})
+        await middleware({"type": "http", "method": "POST", "path": path, "headers": headers}, receive, send)
     return taken, seen
 
 
@@ -113,3 +116,10 @@ async def test_a_stream_is_cut_off_at_the_limit() -> None:
 async def test_a_body_of_exactly_the_limit_comes_through_whole() -> None:
     assert await served([b"12345", b"", b"67890"], [(b"content-length", b"10")]) == (3, [b"1234567890"])
     assert await served([b"1234567890"], []) == (1, [b"1234567890"])
+
+
+async def test_a_path_may_have_a_limit_of_its_own() -> None:
+    path = "/v1/teams/a/jobs/bulk"
+    assert await served([b"x" * 20], [(b"content-length", b"20")], path) == (1, [b"x" * 20])
+    assert await served([b"x"], [(b"content-length", b"21")], path) == (0, [])
+    assert await served([b"12345"] * 1000, [], path) == (5, [])

@@ -1,0 +1,189 @@
+"""Accepting many jobs at once: each is decided as if it came alone, in the order of the request, in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from app import telemetry
+from app.db import Sessions, away_as_unavailable, new_id
+from app.errors import AppError, IdempotencyKeyReused, NotFound, ValidationError
+from app.failpoints import ACCEPT_BEFORE_COMMIT, ACCEPT_COMMITTED, failpoint
+from app.jobs import acceptance, bulk_store, identity, store, validation
+from app.jobs.acceptance import Facts
+from app.jobs.bulk_schemas import BulkJob, Malformed
+from app.jobs.bulk_store import QueueFacts, TeamFacts
+from app.jobs.schemas import JobCreate
+from app.jobs.service import Accepted, Submission, hash_of, new_row
+from app.jobs.states import Desired
+from app.prepared import Driver, driver_transaction
+from app.settings import Settings
+from app.teams.quota import JOB_COUNT
+
+Outcome: TypeAlias = Accepted | AppError
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A job that is well formed, and where it stands in the request."""
+
+    index: int
+    submission: Submission
+    request_hash: bytes
+
+
+async def submit_many(
+    sessions: Sessions, settings: Settings, team: str, submitted_by: str, jobs: Sequence[BulkJob | Malformed]
+) -> list[Outcome]:
+    """Accept what can be accepted, in one transaction that is committed before this returns.
+
+    Returns:
+        for each job what a single submission would have given or raised, in order. Jobs before it in the same request
+        count: for the quota, for names and for idempotency keys.
+
+    Raises:
+        NotFound: there is no such team.
+        Unavailable: the database does not answer; nothing was accepted.
+    """
+    outcomes: dict[int, Outcome] = {}
+    items: list[_Item] = []
+    for index, job in enumerate(jobs):
+        checked = _checked(settings, team, submitted_by, index, job)
+        if isinstance(checked, AppError):
+            outcomes[index] = checked
+        else:
+            items.append(checked)
+    with away_as_unavailable():
+        async with driver_transaction(sessions) as driver:
+            made = await _accept_all(driver, settings, team, items)
+            failpoint(ACCEPT_BEFORE_COMMIT)
+        outcomes |= await _with_replays(sessions, made)
+    failpoint(ACCEPT_COMMITTED)
+    _count(outcomes)
+    return [outcomes[index] for index in range(len(jobs))]
+
+
+def _checked(
+    settings: Settings, team: str, submitted_by: str, index: int, job: BulkJob | Malformed
+) -> "_Item | AppError":
+    if isinstance(job, Malformed):
+        return ValidationError(list(job.faults))
+    spec = JobCreate.model_construct(**{name: getattr(job, name) for name in JobCreate.model_fields})
+    try:
+        validation.check(spec, settings.priorities)
+    except AppError as error:
+        return error
+    return _Item(index, Submission(team, spec, job.idempotency_key, submitted_by), hash_of(spec))
+
+
+async def _accept_all(
+    driver: Driver, settings: Settings, team: str, items: Sequence[_Item]
+) -> dict[int, dict[str, Any] | UUID | AppError]:
+    """Decide about every item under the team's lock, and insert the rows of those that are accepted."""
+    if not await acceptance.lock_team(driver, team):
+        raise NotFound("There is no such team.")
+    facts = await _read_facts(driver, team, items)
+    # ids are made under the lock, so that those of a team sort as its jobs were accepted
+    named = [(item, *_named(item.submission.spec)) for item in items]
+    doubtful = [name for item, _, names in named if item.submission.spec.name in facts.used_names for name in names[1:]]
+    if doubtful:
+        facts.used_names |= await bulk_store.read_used_names(driver, facts.namespace, doubtful)
+    made: dict[int, dict[str, Any] | UUID | AppError] = {}
+    for item, job_id, names in named:
+        try:
+            made[item.index] = _decide(settings, facts, item, job_id, names)
+        except AppError as error:
+            made[item.index] = error
+    await bulk_store.insert_jobs(driver, team, [row for row in made.values() if isinstance(row, dict)])
+    return made
+
+
+def _named(spec: JobCreate) -> tuple[UUID, list[str]]:
+    job_id = new_id()
+    return job_id, identity.k8s_name_candidates(spec, job_id)
+
+
+async def _read_facts(driver: Driver, team: str, items: Sequence[_Item]) -> TeamFacts:
+    keys = [item.submission.idempotency_key for item in items if item.submission.idempotency_key is not None]
+    names = [item.submission.spec.name for item in items]
+    return await bulk_store.read_team(driver, team, keys=keys, names=names)
+
+
+def _decide(
+    settings: Settings, facts: TeamFacts, item: _Item, job_id: UUID, candidates: list[str]
+) -> dict[str, Any] | UUID:
+    """The row of an item, or the id of the job that its request made before; `facts` learn what was decided.
+
+    Raises:
+        AppError: it is refused.
+    """
+    submission = item.submission
+    key, spec = submission.idempotency_key, submission.spec
+    if key is not None and key in facts.keyed:
+        known_id, known_hash = facts.keyed[key]
+        if known_hash != item.request_hash:
+            raise IdempotencyKeyReused("This idempotency key came with another request before; use a new one.")
+        return known_id
+    row = new_row(
+        submission,
+        settings,
+        _facts_of(facts, spec),
+        job_id=job_id,
+        candidates=candidates,
+        request_hash=item.request_hash,
+    )
+    facts.live[spec.name] = (job_id, Desired.RUN)
+    facts.used_names.add(row["k8s_name"])
+    if key is not None:
+        facts.keyed[key] = (job_id, item.request_hash)
+    if row["charged"]:
+        for resource, amount in {**row["charges"], JOB_COUNT: 1}.items():
+            facts.used[resource] = facts.used.get(resource, 0) + amount
+    return row
+
+
+def _facts_of(team: TeamFacts, spec: JobCreate) -> Facts:
+    """What decides about one job, in the form in which a single submission reads it."""
+    name = spec.queue if spec.queue is not None else team.default_queue
+    queue = team.queues.get(name) if name is not None else None
+    live_id, live_desired = team.live.get(spec.name, (None, None))
+    known = queue or QueueFacts({}, None)
+    return Facts(
+        namespace=team.namespace,
+        queue=name,
+        granted=queue is not None,
+        capability=known.capability,
+        queue_state=known.state,
+        quota=team.quota,
+        used=team.used,
+        replayed_id=None,
+        replayed_hash=None,
+        live_id=live_id,
+        live_desired=live_desired,
+        used_names=team.used_names,
+    )
+
+
+async def _with_replays(sessions: Sessions, made: dict[int, dict[str, Any] | UUID | AppError]) -> dict[int, Outcome]:
+    known = {found for found in made.values() if isinstance(found, UUID)}
+    rows: dict[UUID, store.Row] = {}
+    if known:
+        async with sessions() as session:
+            rows = await store.find_all(session, known)
+    return {index: _outcome(found, rows) for index, found in made.items()}
+
+
+def _outcome(found: dict[str, Any] | UUID | AppError, rows: dict[UUID, store.Row]) -> Outcome:
+    if isinstance(found, AppError):
+        return found
+    if isinstance(found, UUID):
+        return Accepted(rows[found], replayed=True) if found in rows else NotFound("There is no such job.")
+    return Accepted(found, replayed=False)
+
+
+def _count(outcomes: dict[int, Outcome]) -> None:
+    for outcome in outcomes.values():
+        if isinstance(outcome, AppError):
+            telemetry.REFUSED.labels(outcome.type).inc()
+        elif not outcome.replayed:
+            telemetry.ACCEPTED.inc()
