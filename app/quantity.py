@@ -9,6 +9,7 @@ computed, so that no text takes long to read (kubernetes/kubernetes#131063).
 
 import re
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from functools import lru_cache
 
 MAXIMUM = 2**63 - 1
 """The largest amount: Kubernetes and PostgreSQL's bigint both end there."""
@@ -52,16 +53,19 @@ def parse(quantity: object) -> Decimal:
     """
     if isinstance(quantity, bool) or not isinstance(quantity, str | int):
         raise QuantityError("A quantity is a text or a whole number.")
-    if isinstance(quantity, int):
-        return _bounded_whole(quantity)
-    match = _match(quantity)
+    return _bounded_whole(quantity) if isinstance(quantity, int) else _read(quantity)
+
+
+@lru_cache(maxsize=4096)  # a job names each of its amounts several times, and most jobs name the same few
+def _read(text: str) -> Decimal:
+    match = _match(text)
     if match["sign"] == "-":
-        raise QuantityError(f"{_echo(quantity)} is negative; a quantity is zero or more.")
-    value = _amount(match, quantity)
+        raise QuantityError(f"{_echo(text)} is negative; a quantity is zero or more.")
+    value = _amount(match, text)
     if value > MAXIMUM:
-        raise QuantityError(f"{_echo(quantity)} is larger than {MAXIMUM}, the largest quantity.")
+        raise QuantityError(f"{_echo(text)} is larger than {MAXIMUM}, the largest quantity.")
     if _last_place(value) < _FINEST:
-        raise QuantityError(f"{_echo(quantity)} is finer than one billionth, the smallest step of a quantity.")
+        raise QuantityError(f"{_echo(text)} is finer than one billionth, the smallest step of a quantity.")
     return value
 
 

@@ -20,6 +20,7 @@ from app.jobs.schemas import JobCreate
 from app.migrate import upgrade
 from app.settings import Settings
 from bench.accepting import accepted_jobs, plain_commits
+from bench.bulk import JOBS_PER_CALL, bulk_jobs, copied_rows
 from bench.processes import free_port, pumice, wait_until_answers
 from bench.reading import make_history, read_jobs, read_pages
 from bench.releasing import fresh_cluster, plain_creates, released_jobs
@@ -34,6 +35,8 @@ RELEASE_TARGET = 0.8
 REAL_CREATE_SECONDS = 0.09
 """What a create took on a real kube-apiserver 1.36 with Volcano 1.15 and sixteen in flight, on a machine like this."""
 
+BULK_CALLS = 10
+BULK_TARGET = 0.5
 PAGE_P99_MS = 30
 MEMORY_MB = 200
 ADMIN_TOKEN = "bench-admin-token"
@@ -70,6 +73,7 @@ class Bench:
                     for processes in (1, API_PROCESSES)
                     for connections in (2, 16)
                 ]
+                lines.append(await self._bulk(services[0]))
                 lines += reading
             return lines + await self._release()
         finally:
@@ -100,6 +104,21 @@ class Bench:
             ACCEPT_TARGET,
             unit="jobs/s",
             floor_name="plain commits/s",
+        )
+
+    async def _bulk(self, service: Service) -> Line:
+        bulk, copied = [], []
+        for number in range(self._rounds):
+            first = number * BULK_CALLS * JOBS_PER_CALL
+            bulk.append(await bulk_jobs(service, TEAMS[0], calls=BULK_CALLS, connections=2, first=first))
+            copied.append(await copied_rows(self._dsn, BULK_CALLS * JOBS_PER_CALL))
+        return at_least(
+            "jobs accepted 1,000 at a time, 2 connections, 1 api process",
+            statistics.median(bulk),
+            statistics.median(copied),
+            BULK_TARGET,
+            unit="jobs/s",
+            floor_name="rows/s by COPY",
         )
 
     async def _read(self, service: Service) -> list[Line]:
