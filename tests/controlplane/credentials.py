@@ -7,20 +7,6 @@ from pathlib import Path
 import trustme
 import yaml
 
-_AUDIT = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [
-        {
-            "level": "RequestResponse",
-            "verbs": ["create"],
-            "resources": [{"group": "batch.volcano.sh", "resources": ["jobs"]}],
-        },
-        {"level": "None"},
-    ],
-}
-
 
 @dataclass(frozen=True)
 class Credentials:
@@ -30,7 +16,6 @@ class Credentials:
     certificate: Path
     key: Path
     tokens: Path
-    audit_policy: Path
     administrator: str
 
     @classmethod
@@ -44,14 +29,12 @@ class Credentials:
             certificate=directory / "server.crt",
             key=directory / "server.key",
             tokens=directory / "tokens.csv",
-            audit_policy=directory / "audit-policy.yaml",
             administrator=administrator,
         )
         authority.cert_pem.write_to_path(made.authority)
         server.private_key_pem.write_to_path(made.key)
         made.certificate.write_bytes(b"".join(blob.bytes() for blob in server.cert_chain_pems))
         made.tokens.write_text(f"{administrator},administrator,administrator,system:masters\n")
-        made.audit_policy.write_text(yaml.safe_dump(_AUDIT))
         return made
 
 

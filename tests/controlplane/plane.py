@@ -5,7 +5,6 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,15 +25,6 @@ _CONTROLLERS = (
 )
 
 
-@dataclass(frozen=True)
-class CreatedJob:
-    """A Volcano Job that the API server created at some time, whatever became of it."""
-
-    namespace: str
-    name: str
-    uid: str
-
-
 class ControlPlane:
     """A context manager; everything lives in `directory` and is gone at the end, but for that directory.
 
@@ -45,7 +35,8 @@ class ControlPlane:
         self.directory = directory
         self._definitions = tuple(definitions)
         self.credentials = Credentials.make(directory)
-        self._store, peer, api, manager, kwok = free_ports(5)
+        store, peer, api, manager, kwok = free_ports(5)
+        self.etcd_url = f"http://127.0.0.1:{store}"
         self.url = f"https://127.0.0.1:{api}"
         self.admin_token = self.credentials.administrator
         self.kubeconfig_path = self.kubeconfig(directory / "admin.kubeconfig")
@@ -139,7 +130,7 @@ class ControlPlane:
 
     def compact(self) -> int:
         """Forget all versions of all objects but the present ones; returns the revision."""
-        etcd = f"http://127.0.0.1:{self._store}/v3/kv"
+        etcd = f"{self.etcd_url}/v3/kv"
         # one more revision, so that the last one that anybody has seen is gone as well
         moved = httpx.post(f"{etcd}/put", json={"key": _MARK, "value": _MARK}, trust_env=False).raise_for_status()
         revision = moved.json()["header"]["revision"]
@@ -147,31 +138,23 @@ class ControlPlane:
         httpx.post(f"{etcd}/compaction", json=body, trust_env=False).raise_for_status()
         return int(revision)
 
-    def created_jobs(self) -> list[CreatedJob]:
-        """Every Volcano Job that was ever created here, in order, as the audit log has it."""
-        path = self.directory / "audit.log"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [_created(entry) for entry in map(json.loads, lines) if _is_creation(entry)]
-
     def _service(self, name: str, *arguments: str) -> Service:
         return Service([binary(name), *arguments], self.directory / f"{name}.log")
 
     def _etcd(self, peer: int) -> Iterable[str]:
-        client = f"http://127.0.0.1:{self._store}"
         yield from (f"--data-dir={self.directory / 'etcd'}", "--unsafe-no-fsync", "--log-level=warn")
-        yield from (f"--listen-client-urls={client}", f"--advertise-client-urls={client}")
+        yield from (f"--listen-client-urls={self.etcd_url}", f"--advertise-client-urls={self.etcd_url}")
         yield from (f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-cluster=default=http://127.0.0.1:{peer}")
         yield f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"
 
     def _api_server(self, port: int) -> Iterable[str]:
         files = self.credentials
-        yield from (f"--etcd-servers=http://127.0.0.1:{self._store}", "--endpoint-reconciler-type=none")
+        yield from (f"--etcd-servers={self.etcd_url}", "--endpoint-reconciler-type=none")
         yield from ("--bind-address=127.0.0.1", f"--secure-port={port}", "--service-cluster-ip-range=10.0.0.0/24")
         yield from (f"--tls-cert-file={files.certificate}", f"--tls-private-key-file={files.key}")
         yield from (f"--token-auth-file={files.tokens}", "--authorization-mode=RBAC", "--anonymous-auth=false")
         yield "--service-account-issuer=https://controlplane.test"
         yield from (f"--service-account-key-file={files.key}", f"--service-account-signing-key-file={files.key}")
-        yield from (f"--audit-policy-file={files.audit_policy}", f"--audit-log-path={self.directory / 'audit.log'}")
 
     def _until(self, what: str, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _READY_SECONDS
@@ -208,12 +191,3 @@ def _node(number: int, gpus: int) -> dict[str, Any]:
 def _established(definition: dict[str, Any]) -> bool:
     conditions = (definition.get("status") or {}).get("conditions") or []
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
-
-
-def _is_creation(entry: dict[str, Any]) -> bool:
-    return entry["responseStatus"]["code"] == httpx.codes.CREATED and "dryRun" not in entry["requestURI"]
-
-
-def _created(entry: dict[str, Any]) -> CreatedJob:
-    metadata = entry["responseObject"]["metadata"]
-    return CreatedJob(metadata["namespace"], metadata["name"], metadata["uid"])

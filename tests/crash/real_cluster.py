@@ -21,7 +21,7 @@ class RealCluster:
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._etcd = EtcdWatch(f"http://127.0.0.1:{plane._store}")
+        self._etcd = EtcdWatch(plane.etcd_url)
         self._volcano: Service | None = None
 
     def begin(self) -> None:
