@@ -34,6 +34,7 @@ class ControlPlane:
     def __init__(self, directory: Path, definitions: Iterable[dict[str, Any]] = ()) -> None:
         self.directory = directory
         self._definitions = tuple(definitions)
+        self._installed: list[str] = []
         self.credentials = Credentials.make(directory)
         store, peer, api, manager, kwok = free_ports(5)
         self.etcd_url = f"http://127.0.0.1:{store}"
@@ -97,9 +98,13 @@ class ControlPlane:
             service.stop()
 
     def start_api_server(self) -> None:
-        """Start the API server (again, at the same address) and wait until it is ready."""
+        """Start the API server (again, at the same address) and wait until it serves all that it is to serve.
+
+        Being ready is not enough: a custom resource answers 429 ("storage is (re)initializing") after that.
+        """
         self.api_server.start()
-        self._until("the API server", lambda: self._http.get("/readyz").is_success)
+        for path in ("/readyz", *self._installed):
+            self._until(path, lambda path=path: self._http.get(path).is_success)
 
     def kubeconfig(self, path: Path, token: str | None = None) -> Path:
         """Write a kubeconfig file: the administrator's, or one with another bearer token."""
@@ -127,6 +132,7 @@ class ControlPlane:
             self.call("POST", path, definition)
             name = definition["metadata"]["name"]
             self._until(name, lambda name=name: _established(self.call("GET", f"{path}/{name}")))
+            self._installed.append(_collection(definition))
 
     def compact(self) -> int:
         """Forget all versions of all objects but the present ones; returns the revision."""
@@ -186,6 +192,11 @@ def _node(number: int, gpus: int) -> dict[str, Any]:
         "metadata": {"name": name, "labels": labels, "annotations": {"kwok.x-k8s.io/node": "fake"}},
         "status": {"capacity": amounts, "allocatable": amounts},
     }
+
+
+def _collection(definition: dict[str, Any]) -> str:
+    spec = definition["spec"]
+    return f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}?limit=1"
 
 
 def _established(definition: dict[str, Any]) -> bool:
