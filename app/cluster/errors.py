@@ -90,8 +90,12 @@ class RightMissing(ClusterError):
         self.right = right
 
 
+NOT_FOUND = "NotFound"
+"""The reason of a Status object about one object that is not there (Kubernetes API conventions, `StatusReason`)."""
+
+
 class NotFound(ClusterError):
-    """404: no such object, or no such kind."""
+    """404: no such object, with the reason `NOT_FOUND`; else no such kind, or a proxy that knows no such page."""
 
 
 class Expired(ClusterError):

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.cluster.errors import ClusterError, NotFound
+from app.cluster.errors import NOT_FOUND, ClusterError, NotFound
 from app.cluster.observe import observe_job
 from app.cluster.observed import ObservedPod
 from app.cluster.volcano import Volcano
@@ -195,7 +195,9 @@ class Reconciler:
         job = situation.job
         try:
             seen = observe_job(await self._volcano.get_job(job.k8s_namespace, job.k8s_name))
-        except NotFound:
+        except NotFound as error:
+            if error.reason != NOT_FOUND:
+                raise  # a proxy's page, or a kind that is not served just now: nothing is said of the Job itself
             seen = None
         if seen is not None and self._view.belongs(seen, job):
             return replace(situation, volcano_job=seen)

@@ -6,6 +6,8 @@ from sqlalchemy import text
 
 from app.cluster.kinds import JOB, POD
 from app.cluster.volcano import JobReference
+from app.simulator.faults import Fault
+from app.simulator.kinds import JOB as JOB_KIND
 from app.telemetry import REGISTRY
 
 
@@ -20,6 +22,31 @@ async def test_a_job_deleted_by_hand_is_lost_and_lets_its_pods_go(world: Any) ->
     await world.until_clean(job_id)
     await world.until(lambda: _no_pods(world))
     assert set((await world.usage()).values()) == {0}
+
+
+async def test_a_page_that_is_not_there_says_nothing_of_a_job(world: Any) -> None:
+    """A proxy in front, or a kind that is not served yet: 404, and no word about the object."""
+    await world.make_team()
+    world.start(sweep_seconds=0.2)
+    job_id = await world.submit(command="sleep 10000")
+    row = await world.until_state(job_id, "running")
+    asked = Fault("answer", method="GET", plural="jobs", name=row.k8s_name, count=3, status=404, reason="", message="")
+    world.cluster.faults.add(asked)
+    world.cluster.faults.vanish(JOB_KIND, row.k8s_namespace, row.k8s_name)
+    world.cluster.faults.cut_watches("jobs", abrupt=True)
+    world.cluster.faults.compact()
+
+    states = set()
+
+    async def answered_each_time() -> bool:
+        state = (await world.row(job_id)).state
+        if asked.count:
+            states.add(state)
+        return asked.count == 0
+
+    await world.until(answered_each_time)
+    assert states == {"running"}
+    await world.until_state(job_id, "lost")  # the server itself says so at last
 
 
 async def _no_pods(world: Any) -> bool:
