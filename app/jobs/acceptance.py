@@ -13,8 +13,9 @@ from uuid import UUID
 
 from asyncpg import Record
 from sqlalchemy import BigInteger, Select, Text, and_, any_, bindparam, column, func, insert, literal, select, true
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, Insert
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.selectable import TableValuedAlias
 
 from app.db import table
 from app.jobs.transitions import ACCEPTED_CHANNEL, job_events, jobs, team_usage
@@ -144,6 +145,27 @@ GIVEN = (
 """The columns that a job begins with; all others are null."""
 
 
+def charge_rows() -> TableValuedAlias:
+    """The members of the parameter `usage` as rows: `key` is a resource, `value` its amount as text."""
+    each = func.jsonb_each_text(bindparam("usage", type_=JSONB))
+    return each.table_valued(column("key", Text), column("value", Text))
+
+
+def usage_upsert(charge: TableValuedAlias, amounts: Select[Any]) -> Insert:
+    """Add amounts to `team_usage`.
+
+    Args:
+        charge: what `charge_rows` gave.
+        amounts: selects from it the team, the resource and the amount.
+    """
+    # in the order of their names, as everybody touches these rows: no two callers block each other for ever
+    usage = upsert(team_usage).from_select(["team", "resource", "used"], amounts.order_by(charge.c.key))
+    return usage.on_conflict_do_update(
+        index_elements=[team_usage.c.team, team_usage.c.resource],
+        set_={"used": team_usage.c.used + usage.excluded.used},
+    )
+
+
 def _insert_statement() -> Select[Any]:
     # a bind parameter of an INSERT must not have the name of a column
     values = {name: bindparam(f"new_{name}", type_=jobs.c[name].type) for name in GIVEN}
@@ -154,21 +176,13 @@ def _insert_statement() -> Select[Any]:
         .from_select(["job_id", "team", "at", "type", "state", "reason", "message"], line)
         .cte("history")
     )
-    charge = func.jsonb_each_text(bindparam("usage", type_=JSONB)).table_valued(
-        column("key", Text), column("value", Text)
-    )
-    # in the order of their names, as everybody touches these rows: no two callers block each other for ever
+    charge = charge_rows()
     amounts = (
         select(new.c.team, charge.c.key, charge.c.value.cast(BigInteger))
         .select_from(new.join(charge, true()))
         .where(new.c.charged)
-        .order_by(charge.c.key)
     )
-    usage = upsert(team_usage).from_select(["team", "resource", "used"], amounts)
-    usage_cte = usage.on_conflict_do_update(
-        index_elements=[team_usage.c.team, team_usage.c.resource],
-        set_={"used": team_usage.c.used + usage.excluded.used},
-    ).cte("usage")
+    usage_cte = usage_upsert(charge, amounts).cte("usage")
     return select(func.pg_notify(ACCEPTED_CHANNEL, new.c.id.cast(Text))).add_cte(history, usage_cte)
 
 

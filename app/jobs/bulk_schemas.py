@@ -8,15 +8,13 @@ import pydantic
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from app.errors import Invalid
+from app.jobs.fields import KEY_LENGTH, KEY_PATTERN
 from app.jobs.schemas import Body, JobCreate
 from app.problems import Problem
 from app.schema_base import ResponseBody
 from app.validation import fault_of
 
 MAXIMUM_JOBS = 1_000
-
-KEY_PATTERN = "^[!-~]+$"
-KEY_LENGTH = 255
 
 
 class BulkJob(JobCreate):

@@ -5,11 +5,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Text, any_, bindparam, column, func, select
+from sqlalchemy import BigInteger, Text, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
-from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.jobs.acceptance import EVENT, GIVEN, queues, quota_of, team_queues, team_quotas, teams
+from app.jobs.acceptance import (
+    EVENT,
+    GIVEN,
+    charge_rows,
+    queues,
+    quota_of,
+    team_queues,
+    team_quotas,
+    teams,
+    usage_upsert,
+)
 from app.jobs.transitions import ACCEPTED_CHANNEL, job_events, jobs, team_usage
 from app.prepared import Driver, Prepared, copy_rows
 from app.teams.quota import JOB_COUNT, Quota
@@ -107,17 +116,9 @@ async def read_used_names(driver: Driver, namespace: str, names: Sequence[str]) 
 
 
 def _usage_statement() -> Any:
-    charge = func.jsonb_each_text(bindparam("usage", type_=JSONB)).table_valued(
-        column("key", Text), column("value", Text)
-    )
-    amounts = select(bindparam("team", type_=Text), charge.c.key, charge.c.value.cast(BigInteger)).order_by(
-        charge.c.key
-    )  # as everybody touches these rows: no two callers block each other for ever
-    usage = upsert(team_usage).from_select(["team", "resource", "used"], amounts)
-    return usage.on_conflict_do_update(
-        index_elements=[team_usage.c.team, team_usage.c.resource],
-        set_={"used": team_usage.c.used + usage.excluded.used},
-    )
+    charge = charge_rows()
+    amounts = select(bindparam("team", type_=Text), charge.c.key, charge.c.value.cast(BigInteger))
+    return usage_upsert(charge, amounts)
 
 
 _USAGE = Prepared(_usage_statement())

@@ -13,6 +13,10 @@ from app import quantity
 NAME_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NAME_LENGTH = 63
 
+KEY_PATTERN = "^[!-~]+$"
+KEY_LENGTH = 255
+"""Of an idempotency key, wherever it stands: visible ASCII."""
+
 MAXIMUM_TASKS = 100
 MAXIMUM_REPLICAS = 10_000
 """Of one job, over all its tasks."""

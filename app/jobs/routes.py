@@ -24,6 +24,7 @@ from app.errors import (
     ValidationError,
 )
 from app.jobs import cancellation, service, store
+from app.jobs.fields import KEY_LENGTH, KEY_PATTERN
 from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate
 from app.jobs.service import Submission
@@ -48,8 +49,8 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         min_length=1,
-        max_length=255,
-        pattern="^[!-~]+$",
+        max_length=KEY_LENGTH,
+        pattern=KEY_PATTERN,
         description="Visible ASCII. The same key and body give the same job, however often they are sent",
     ),
 ]

@@ -22,9 +22,6 @@ POD_GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 PODS = "/api/v1/namespaces/default/pods"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
-REGISTERED = tuple(
-    f"{WEBHOOKS}/{kind}webhookconfigurations/pumice-simulated-volcano" for kind in ("mutating", "validating")
-)
 LIMIT_SECONDS = 60.0
 
 
