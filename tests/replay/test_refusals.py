@@ -8,6 +8,7 @@ from app.errors import QueueNotOpen
 from tests.replay.cluster import Answer
 from tests.replay.play import Play
 from tests.replay.recording import Refusal, load
+from tests.replay.seen import queue_of
 from tests.replay.test_replays import begin
 
 REFUSED_JOBS = [
@@ -67,7 +68,8 @@ async def test_a_queue_that_volcano_closes_takes_no_job(make_play: Any) -> None:
     await play.world.settled()
 
     async def closing() -> bool:
-        return bool((await play.world.queue("q20")).observed["state"] == "Closing")
+        seen = await queue_of(play.world, "q20")
+        return seen is not None and seen.state == "Closing"
 
     await play.world.until(closing, "the queue to be seen closing")
     task = {"replicas": 1, "image": "registry.test/llm:1", "resources": {"gpus": 1}}
