@@ -16,6 +16,9 @@ def _one_of(column: str, values: list[str]) -> str:
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
 
 
+_ZERO: dict[str, Any] = {"server_default": text("0")}
+"""For columns that an older release does not write."""
+
 _ENDED = _one_of("state", sorted(TERMINAL))
 
 
@@ -54,6 +57,11 @@ class JobRow(SQLModel, table=True):
             "ended_at",
             postgresql_where=text("ended_at IS NOT NULL AND k8s_uid IS NOT NULL AND cleaned_at IS NULL"),
         ),
+        Index(
+            "ix_jobs_queue_deadline_at",
+            "queue_deadline_at",
+            postgresql_where=text("queue_deadline_at IS NOT NULL AND ended_at IS NULL"),
+        ),
         Index("ix_jobs_team_id", "team", "id"),
         Index("ix_jobs_team_state_id", "team", "state", "id"),
         Index("ix_jobs_team_name_id", "team", "name", "id"),
@@ -83,6 +91,9 @@ class JobRow(SQLModel, table=True):
     state: str = Field(default=JobState.HELD, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
     message: str | None = Field(default=None, sa_type=Text)
+    state_since: datetime | None = Field(
+        default=None, sa_type=TIME, description="Since when it is in `state`; null is `created_at`"
+    )
     cancel_reason: str | None = Field(default=None, sa_type=Text)
     counts: dict[str, int] = Field(default_factory=dict, sa_type=JSONB, description="Pods by phase, of this attempt")
 
@@ -90,6 +101,22 @@ class JobRow(SQLModel, table=True):
     request_hash: bytes | None = Field(default=None, description="SHA-256 of the canonical request")
 
     attempt: int = Field(default=0, sa_type=Integer, description="Runs so far; 0 before the first")
+    retries: int = Field(default=0, sa_column_kwargs=_ZERO, description="Further runs that used up `retries.max`")
+    resumes: int = Field(default=0, sa_column_kwargs=_ZERO, description="How often it was suspended and went on")
+    retry_of: UUID | None = Field(default=None, description="The ended job that this one runs again")
+    ending: str | None = Field(default=None, sa_type=Text, description="Why the present run is being brought to an end")
+    run_indices: dict[str, list[int]] | None = Field(
+        default=None, sa_type=JSONB, description="By task, what the present run is of; null is everything"
+    )
+    run_started_at: datetime | None = Field(default=None, sa_type=TIME, description="First pod of the present run")
+    ran_seconds: float = Field(default=0, sa_column_kwargs=_ZERO, description="Of the runs before the present one")
+    waiting_since: datetime | None = Field(
+        default=None, sa_type=TIME, description="Since when the present run waits; null is `created_at`"
+    )
+    queue_deadline_at: datetime | None = Field(
+        default=None, sa_type=TIME, description="When it ends unless a pod has started"
+    )
+    progress: dict[str, Any] | None = Field(default=None, sa_type=JSONB, description="Of the workers' own counting")
     attempted_at: datetime | None = Field(default=None, sa_type=TIME)
     k8s_uid: str | None = Field(default=None, sa_type=Text)
     lock_token: UUID | None = Field(default=None)
