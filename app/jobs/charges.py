@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from app import quantity
+from app.jobs import gang
 from app.jobs.schemas import JobCreate, Resources, Task
 
 
@@ -18,12 +19,13 @@ def per_replica(resources: Resources) -> dict[str, int]:
 
 
 def of_task(task: Task) -> dict[str, int]:
-    """Extended resources of all replicas of a task."""
-    return {resource: amount * task.replicas for resource, amount in per_replica(task.resources).items()}
+    """Extended resources of a task: of all replicas, or of as many as an array has at the same time."""
+    pods = gang.at_a_time(task)
+    return {resource: amount * pods for resource, amount in per_replica(task.resources).items()}
 
 
 def of_job(spec: JobCreate) -> dict[str, int]:
-    """Extended resources of all replicas of all tasks, whatever the gang's size: what the team's quota is charged."""
+    """Extended resources of all tasks, whatever the gang's size: what the team's quota is charged."""
     total: dict[str, int] = {}
     for task in spec.tasks:
         for resource, amount in of_task(task).items():
@@ -32,8 +34,9 @@ def of_job(spec: JobCreate) -> dict[str, int]:
 
 
 def compute_of_job(spec: JobCreate) -> dict[str, Decimal]:
-    """Cores and bytes of all replicas of all tasks, exactly."""
+    """Cores and bytes of all pods that there may be at the same time, exactly."""
+    pods = [(task.resources, gang.at_a_time(task)) for task in spec.tasks]
     return {
-        "cpu": sum((quantity.parse(task.resources.cpu) * task.replicas for task in spec.tasks), Decimal(0)),
-        "memory": sum((quantity.parse(task.resources.memory) * task.replicas for task in spec.tasks), Decimal(0)),
+        "cpu": sum((quantity.parse(each.cpu) * number for each, number in pods), Decimal(0)),
+        "memory": sum((quantity.parse(each.memory) * number for each, number in pods), Decimal(0)),
     }

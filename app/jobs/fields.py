@@ -23,6 +23,8 @@ MAXIMUM_REPLICAS = 10_000
 
 MAXIMUM_RETRIES = 100
 
+MAXIMUM_TIMEOUT_SECONDS = 365 * 86_400
+
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _SECRET_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
@@ -149,6 +151,14 @@ Replicas = Annotated[
 ]
 Retries = Annotated[
     int, AfterValidator(_between(0, MAXIMUM_RETRIES)), Field(json_schema_extra=_range(0, MAXIMUM_RETRIES))
+]
+TimeoutSeconds = Annotated[
+    int,
+    AfterValidator(_between(1, MAXIMUM_TIMEOUT_SECONDS)),
+    Field(json_schema_extra=_range(1, MAXIMUM_TIMEOUT_SECONDS)),
+]
+Index = Annotated[
+    int, AfterValidator(_between(0, MAXIMUM_REPLICAS - 1)), Field(json_schema_extra=_range(0, MAXIMUM_REPLICAS - 1))
 ]
 ExitCode = Annotated[int, AfterValidator(_between(1, 255)), Field(json_schema_extra=_range(1, 255))]
 

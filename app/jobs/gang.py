@@ -1,5 +1,7 @@
 """Sizes and names inside a job, with the defaults for what its owner left out. Pure."""
 
+from collections.abc import Sequence
+
 from app.jobs.schemas import JobCreate, Task
 
 
@@ -14,8 +16,23 @@ def task_names(spec: JobCreate) -> list[str]:
 
 
 def task_min_available(task: Task) -> int:
-    """The least number of pods of a task; all of them by default."""
-    return task.replicas if task.min_available is None else task.min_available
+    """The least number of pods of a task; by default all of them, or one where pods do not need each other."""
+    if task.min_available is not None:
+        return task.min_available
+    return task.replicas if task.array is None else 1
+
+
+def at_a_time(task: Task) -> int:
+    """How many pods of a task there may be at the same time."""
+    if task.array is None or task.array.parallelism is None:
+        return task.replicas
+    return min(task.array.parallelism, task.replicas)
+
+
+def indices(task: Task) -> Sequence[int]:
+    """The indices of a task's pods, in their order."""
+    chosen = None if task.array is None else task.array.indices
+    return range(task.replicas) if chosen is None else sorted(chosen)
 
 
 def replicas(spec: JobCreate) -> int:
@@ -37,3 +54,12 @@ def min_available(spec: JobCreate) -> int:
     if spec.min_available is not None:
         return spec.min_available
     return sum(task_min_available(task) for task in spec.tasks if not task.depends_on)
+
+
+def is_independent(spec: JobCreate) -> bool:
+    """Whether pods do not need each other, so that each may run again by itself.
+
+    It is so when fewer than all are enough to start, or to succeed, and in arrays; else the job is one gang.
+    """
+    some_suffice = spec.min_success is not None or min_available(spec) < first_stage_replicas(spec)
+    return some_suffice or any(task.array is not None for task in spec.tasks)

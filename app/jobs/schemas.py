@@ -1,18 +1,19 @@
 """The body of a submission. Shapes are checked here, `validation.py` checks what needs more than one field.
 
-Unknown fields are refused: a misspelt optional field must not fall back to its default in silence. What a later version
-will understand (array jobs, timeouts, ...) is unknown today and refused too, rather than accepted and ignored.
+Unknown fields are refused: a misspelt optional field must not fall back to its default in silence.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from app.jobs.fields import (
+    MAXIMUM_REPLICAS,
     MAXIMUM_TASKS,
     ExitCode,
     Gpus,
     Image,
+    Index,
     MountPath,
     Name,
     ObjectName,
@@ -22,6 +23,7 @@ from app.jobs.fields import (
     Retries,
     SecretKey,
     Text,
+    TimeoutSeconds,
 )
 from app.names import DnsSubdomain
 from app.schema_base import RequestBody
@@ -71,11 +73,28 @@ class Volume(Body):
     read_only: bool = False
 
 
+class TaskArray(Body):
+    """Pods that do not need each other, one for each index from 0 to `size` - 1."""
+
+    size: Replicas = Field(description="Number of indices")
+    parallelism: Replicas | None = Field(default=None, description="Pods at the same time at the most; all by default")
+    indices: Annotated[list[Index], Field(min_length=1, max_length=MAXIMUM_REPLICAS)] | None = Field(
+        default=None, description="Only these of the indices; all by default. A retry fills in those that failed"
+    )
+
+
+def _replicas_are_optional(schema: dict[str, Any]) -> None:
+    schema["required"].remove("replicas")
+
+
 class Task(Body):
-    """Replicas of one container."""
+    """Replicas of one container; `array` stands in place of `replicas`."""
+
+    model_config = ConfigDict(json_schema_extra=_replicas_are_optional)
 
     name: Name | None = Field(default=None, description="`worker` for a single task, else `task<index>`")
-    replicas: Replicas = Field(description="Pods of this task")
+    replicas: Replicas = Field(description="Pods of this task; with `array` it is the number of its indices")
+    array: TaskArray | None = Field(default=None, description="Indexed pods that do not need each other")
     image: Image
     command: list[Text] = Field(default=[])
     args: list[Text] = Field(default=[])
@@ -94,22 +113,53 @@ class Task(Body):
         description="Tasks whose pods have to run before pods of this one are made (Volcano's dependsOn)",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _array_stands_for_replicas(cls, given: Any) -> Any:
+        """Fill in `replicas`, so that whoever counts pods need not know of arrays; `validation` compares the two."""
+        if not isinstance(given, dict) or "replicas" in given or not isinstance(given.get("array"), dict):
+            return given
+        return {**given, "replicas": _number_of_indices(given["array"])}
+
+
+def _number_of_indices(array: dict[str, Any]) -> int:
+    indices, size = array.get("indices"), array.get("size")
+    number = len(indices) if isinstance(indices, list) else size
+    # of a number that is wrong, its own field tells
+    return number if type(number) is int and 1 <= number <= MAXIMUM_REPLICAS else 1
+
 
 class RetryRule(Body):
-    """What to run again when a container ends with one of these exit codes."""
+    """What is done when a pod ends in one of these ways. The first rule that fits decides."""
 
-    exit_codes: Annotated[list[ExitCode], Field(min_length=1, max_length=255)]
-    action: Literal["restart_task", "restart_job"]
+    exit_codes: Annotated[list[ExitCode], Field(max_length=255)] = Field(
+        default=[], description="The container ended with one of these codes"
+    )
+    causes: Annotated[list[Literal["Error", "OOMKilled", "Disrupted"]], Field(max_length=3)] = Field(
+        default=[],
+        description=(
+            "The container ended by itself with a code other than 0; or used more memory than it may; or the pod was"
+            " evicted or preempted, or its node was lost"
+        ),
+    )
+    action: Literal["restart_task", "restart_job", "fail"] = Field(
+        description=(
+            "Run the pod again, or all of the job where its pods need each other; or all of the job in any case; or do"
+            " not run it again"
+        )
+    )
 
 
 class RetryPolicy(Body):
-    """How often a job runs again."""
+    """How often a job runs again. Disruptions (eviction, preemption, loss of a node) never use `max` up."""
 
-    max: Retries = Field(default=0, description="Further runs; 0 means one run")
+    max: Retries = Field(
+        default=0, description="Further runs of the job, or of each pod where pods do not need each other; 0 is one run"
+    )
     on: list[RetryRule] = Field(
         default=[],
         max_length=255,
-        description="Without any, each failed pod restarts the job while further runs are left",
+        description="Without any, each pod that failed runs again while further runs are left",
     )
 
 
@@ -132,6 +182,13 @@ class JobCreate(Body):
     )
     min_success: Replicas | None = Field(default=None, description="Pods that have to succeed for the job to succeed")
     retries: RetryPolicy = RetryPolicy()
+    run_timeout_seconds: TimeoutSeconds | None = Field(
+        default=None,
+        description="Ends the job as failed with DeadlineExceeded when it has run this long, waiting not counted",
+    )
+    queue_timeout_seconds: TimeoutSeconds | None = Field(
+        default=None, description="Ends the job as failed with QueueTimeout when no pod has started for this long"
+    )
 
 
 class CancelRequest(Body):

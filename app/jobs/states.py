@@ -27,6 +27,14 @@ class Desired(StrEnum):
     CANCEL = "cancel"
 
 
+class Ending(StrEnum):
+    """Why the present run of a job is being brought to an end, once its owner's wish is not the reason."""
+
+    RESTART = "restart"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    QUEUE_TIMEOUT = "QueueTimeout"
+
+
 TERMINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.LOST})
 """States that never change."""
 
@@ -35,13 +43,17 @@ LIVE = frozenset(JobState) - TERMINAL
 _ENDS = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.LOST})
 _SEEN = frozenset({JobState.PENDING, JobState.RUNNING})
 
+STOPPING = frozenset({JobState.CANCELLING, JobState.SUSPENDING})
+"""States of a job that is wanted to run no longer and may still have pods."""
+
 MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.HELD: frozenset({JobState.SUBMITTING, JobState.SUSPENDED, JobState.CANCELLED, JobState.FAILED}),
     # back to held when the API server surely did not take the Job (429, 503)
-    JobState.SUBMITTING: _SEEN | _ENDS | {JobState.HELD, JobState.CANCELLING, JobState.SUSPENDING},
-    JobState.PENDING: _ENDS | {JobState.RUNNING, JobState.CANCELLING, JobState.SUSPENDING},
+    JobState.SUBMITTING: _SEEN | _ENDS | STOPPING | {JobState.HELD},
+    # back to held: the next run of a job begins as the first did, with a Volcano Job of its own (ADR 0016)
+    JobState.PENDING: _ENDS | STOPPING | {JobState.RUNNING, JobState.HELD},
     # back to pending: Volcano itself takes a running Job back when its pods are lost (volcano-facts 2.3)
-    JobState.RUNNING: _ENDS | {JobState.PENDING, JobState.CANCELLING, JobState.SUSPENDING},
+    JobState.RUNNING: _ENDS | STOPPING | {JobState.PENDING, JobState.HELD},
     JobState.SUSPENDING: _ENDS | {JobState.SUSPENDED, JobState.CANCELLING},
     JobState.SUSPENDED: frozenset({JobState.HELD, JobState.CANCELLING, JobState.CANCELLED}),
     JobState.CANCELLING: frozenset({JobState.CANCELLED}),
@@ -63,9 +75,17 @@ def sources_of(target: JobState) -> frozenset[JobState]:
     return frozenset(source for source, targets in MOVES.items() if target in targets)
 
 
+_NEVER_SENT = {JobState.HELD, JobState.SUSPENDED}
+
+
 def after_cancel(state: JobState) -> JobState:
     """The state of a live job right after its owner cancelled it.
 
-    A held job never reached the cluster and is cancelled at once; any other is cancelling until its last pod is gone.
+    A job that has nothing in the cluster is cancelled at once; any other is cancelling until its last pod is gone.
     """
-    return JobState.CANCELLED if state is JobState.HELD else JobState.CANCELLING
+    return JobState.CANCELLED if state in _NEVER_SENT else JobState.CANCELLING
+
+
+def after_suspend(state: JobState) -> JobState:
+    """The state of a live job right after its owner suspended it; `suspending` lasts until its last pod is gone."""
+    return JobState.SUSPENDED if state in _NEVER_SENT else JobState.SUSPENDING

@@ -6,6 +6,7 @@ from app.errors import AppError, GpuNotWhole, Invalid, ValidationError
 from app.jobs import charges, gang, syntax
 from app.jobs.annotations import MAXIMUM_BYTES as MAXIMUM_ANNOTATIONS_BYTES
 from app.jobs.annotations import members_size
+from app.jobs.array_validation import array_faults
 from app.jobs.faults import in_members
 from app.jobs.fields import MAXIMUM_REPLICAS
 from app.jobs.schemas import JobCreate
@@ -53,6 +54,7 @@ def _faults(spec: JobCreate, priorities: Collection[str]) -> Iterator[Invalid]:
     yield from _task_names(spec)
     for index, task in enumerate(spec.tasks):
         yield from task_faults(task, ("tasks", index))
+        yield from array_faults(task, ("tasks", index))
     yield from _dependencies(spec)
     yield from _sizes(spec)
     yield from _totals(spec)
@@ -117,16 +119,20 @@ def _dependencies(spec: JobCreate) -> Iterator[Invalid]:
 
 
 def _sizes(spec: JobCreate) -> Iterator[Invalid]:
-    replicas, first = gang.replicas(spec), gang.first_stage_replicas(spec)
+    replicas, together = gang.replicas(spec), _together(spec)
     if replicas > MAXIMUM_REPLICAS:
         words = f"The tasks have {replicas} replicas together, at most {MAXIMUM_REPLICAS} are possible"
         yield invalid(("tasks",), words, "out-of-range")
-    if spec.min_available is not None and spec.min_available > first:
-        words = f"{spec.min_available} pods cannot start together: the tasks that wait for no other have {first}"
+    if spec.min_available is not None and spec.min_available > together:
+        words = f"{spec.min_available} pods cannot start together: the tasks that wait for no other have {together}"
         yield invalid(("min_available",), words, "out-of-range")
     if spec.min_success is not None and spec.min_success > replicas:
         words = f"{spec.min_success} pods cannot succeed among {replicas} replicas"
         yield invalid(("min_success",), words, "out-of-range")
+
+
+def _together(spec: JobCreate) -> int:
+    return sum(gang.at_a_time(task) for task in spec.tasks if not task.depends_on)
 
 
 def _totals(spec: JobCreate) -> Iterator[Invalid]:
@@ -161,9 +167,12 @@ def manifest_size(spec: JobCreate) -> int:
 
 
 def _retries(spec: JobCreate) -> Iterator[Invalid]:
-    seen: set[int] = set()
+    seen: set[int | str] = set()
     for index, rule in enumerate(spec.retries.on):
-        for place, code in enumerate(rule.exit_codes):
-            if code in seen:
-                yield invalid(("retries", "on", index, "exit_codes", place), f"{code} stands twice", "duplicate")
-            seen.add(code)
+        if not rule.exit_codes and not rule.causes:
+            yield invalid(("retries", "on", index), "A rule names exit_codes or causes", "empty-rule")
+        for member, values in (("exit_codes", rule.exit_codes), ("causes", rule.causes)):
+            for place, value in enumerate(values):
+                if value in seen:
+                    yield invalid(("retries", "on", index, member, place), f"{value} stands twice", "duplicate")
+                seen.add(value)

@@ -17,6 +17,7 @@ def upgrade() -> None:
     zero = sa.text("0")
     columns = (
         sa.Column("state_since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("attempt_base", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("retries", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("resumes", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("retry_of", sa.Uuid(), nullable=True),
@@ -43,6 +44,6 @@ def downgrade() -> None:
     op.drop_index("ix_jobs_queue_deadline_at", table_name="jobs")
     for name in (
         *("progress", "queue_deadline_at", "waiting_since", "ran_seconds", "run_started_at", "run_indices", "ending"),
-        *("retry_of", "resumes", "retries", "state_since"),
+        *("retry_of", "resumes", "retries", "attempt_base", "state_since"),
     ):
         op.drop_column("jobs", name)

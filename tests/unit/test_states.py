@@ -1,6 +1,6 @@
 import pytest
 
-from app.jobs.states import LIVE, MOVES, TERMINAL, JobState, after_cancel, can_move, sources_of
+from app.jobs.states import LIVE, MOVES, TERMINAL, JobState, after_cancel, after_suspend, can_move, sources_of
 
 # the diagram of docs/architecture.md, one line an arrow
 ARROWS = """
@@ -16,12 +16,14 @@ submitting failed
 submitting lost
 submitting cancelling
 submitting suspending
+pending held
 pending running
 pending succeeded
 pending failed
 pending lost
 pending cancelling
 pending suspending
+running held
 running pending
 running succeeded
 running failed
@@ -63,3 +65,15 @@ def test_every_live_state_can_be_cancelled_or_is_being(state: JobState) -> None:
 @pytest.mark.parametrize("target", sorted(JobState))
 def test_sources_are_the_moves_read_backwards(target: JobState) -> None:
     assert sources_of(target) == {source for source in JobState if can_move(source, target)}
+
+
+@pytest.mark.parametrize(
+    ("state", "target"),
+    [
+        *((state, JobState.SUSPENDED) for state in (JobState.HELD, JobState.SUSPENDED)),
+        *((state, JobState.SUSPENDING) for state in (JobState.SUBMITTING, JobState.PENDING, JobState.RUNNING)),
+    ],
+)
+def test_what_never_reached_the_cluster_is_suspended_at_once(state: JobState, target: JobState) -> None:
+    assert after_suspend(state) is target
+    assert state is target or can_move(state, target)

@@ -66,9 +66,8 @@ def test_takes_a_name(body: Any, name: str) -> None:
     "change",
     [
         {"min_availble": 3},
-        {"array": {"size": 3}},
-        {"run_timeout_seconds": 60},
-        {"queue_timeout_seconds": 60},
+        {"array": {"size": 3}},  # it is a task's
+        {"timeout_seconds": 60},
         {"restart_policy": "Always"},
         {"policies": []},
         {"service_account": "admin"},
@@ -182,11 +181,11 @@ def test_names_the_place_inside_a_task(body: Any, place: str, change: dict[str, 
         ("retries.on.0.action", {"max": 1, "on": [{"exit_codes": [1], "action": "Restart"}]}),
         ("retries.on.0.exit_codes.0", {"max": 1, "on": [{"exit_codes": [0], "action": "restart_job"}]}),
         ("retries.on.0.exit_codes.0", {"max": 1, "on": [{"exit_codes": [256], "action": "restart_job"}]}),
-        ("retries.on.0.exit_codes", {"max": 1, "on": [{"exit_codes": [], "action": "restart_job"}]}),
+        ("retries.on.0.causes.0", {"max": 1, "on": [{"causes": ["Evicted"], "action": "restart_job"}]}),
         ("retries.on.0.event", {"max": 1, "on": [{"event": "*", "exit_codes": [3], "action": "restart_job"}]}),
     ],
 )
-def test_refuses_retries_that_volcano_would_refuse(body: Any, place: str, retries: dict[str, Any]) -> None:
+def test_refuses_retries(body: Any, place: str, retries: dict[str, Any]) -> None:
     assert set(faults(body(retries=retries))) == {place}
 
 
@@ -204,3 +203,39 @@ def test_tells_every_fault_at_once(body: Any) -> None:
 def test_bounds_the_number_of_tasks(body: Any) -> None:
     assert "tasks" in faults(body(tasks=[{"name": f"t{index}"} for index in range(101)]))
     assert len(JobCreate.model_validate(body(tasks=[{"name": f"t{index}"} for index in range(100)])).tasks) == 100
+
+
+@pytest.mark.parametrize("member", ["run_timeout_seconds", "queue_timeout_seconds"])
+@pytest.mark.parametrize(("seconds", "right"), [(1, True), (31_536_000, True), (0, False), (31_536_001, False)])
+def test_limits_of_time_are_a_second_to_a_year(body: Any, member: str, seconds: int, right: bool) -> None:
+    if right:
+        assert getattr(JobCreate.model_validate(body(**{member: seconds})), member) == seconds
+    else:
+        assert set(faults(body(**{member: seconds}))) == {member}
+
+
+def array_task(array: Any) -> dict[str, Any]:
+    return {"image": "i", "resources": {"gpus": 1}, "array": array}
+
+
+def test_an_array_stands_in_place_of_replicas(body: Any) -> None:
+    spec = JobCreate.model_validate({"name": "a", "tasks": [array_task({"size": 30, "parallelism": 4})]})
+    assert spec.tasks[0].replicas == 30
+    chosen = JobCreate.model_validate({"name": "a", "tasks": [array_task({"size": 30, "indices": [7, 2]})]})
+    assert chosen.tasks[0].replicas == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "array"),
+    [
+        ("size", {"size": 0}),
+        ("size", {}),
+        ("size", {"size": "3"}),
+        ("parallelism", {"size": 3, "parallelism": 0}),
+        ("indices", {"size": 3, "indices": []}),
+        ("indices.0", {"size": 3, "indices": [-1]}),
+        ("step", {"size": 3, "step": 2}),
+    ],
+)
+def test_refuses_an_array_at_its_own_field(place: str, array: Any) -> None:
+    assert set(faults({"name": "a", "tasks": [array_task(array)]})) == {f"tasks.0.array.{place}"}
