@@ -16,7 +16,7 @@ def _one_of(column: str, values: list[str]) -> str:
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
 
 
-_ZERO: dict[str, Any] = {"server_default": text("0")}
+_ZERO: dict[str, Any] = {"default": None, "server_default": text("0")}
 """For columns that an older release does not write."""
 
 _ENDED = _one_of("state", sorted(TERMINAL))

@@ -1,4 +1,4 @@
-"""The order of events across transactions, and webhooks.
+"""Webhooks. The order of events needs nothing here: docs/adr/0015.
 
 Revision: 0003
 After: 0002
