@@ -11,6 +11,15 @@ TEAM_LABEL = "pumice.dev/team"
 RECORDED_FINALIZER = "pumice.dev/recorded"
 """Keeps a Job in the cluster until its end is committed to Postgres."""
 
+TURN_GATE = "pumice.dev/turn"
+"""The scheduling gate of pods whose turn Pumice decides (Kubernetes, "Pod Scheduling Readiness")."""
+
+INDEX_ANNOTATION = "pumice.dev/index"
+"""Which index of its task a pod runs; set when its gate is taken off, and never changed after that."""
+
+PROGRESS_ANNOTATION = "pumice.dev/progress"
+"""How far a worker says that its pod is: `done/total`."""
+
 VOLCANO_JOB_NAME_LABEL = "volcano.sh/job-name"
 VOLCANO_TASK_LABEL = "volcano.sh/task-spec"
 VOLCANO_TASK_INDEX_LABEL = "volcano.sh/task-index"

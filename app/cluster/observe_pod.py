@@ -6,7 +6,9 @@ from typing import Any
 
 from app.cluster import fields
 from app.cluster.names import (
+    INDEX_ANNOTATION,
     JOB_ID_LABEL,
+    PROGRESS_ANNOTATION,
     VOLCANO_JOB_NAME_LABEL,
     VOLCANO_JOB_VERSION_ANNOTATION,
     VOLCANO_RETRY_COUNT_ANNOTATION,
@@ -14,6 +16,7 @@ from app.cluster.names import (
     VOLCANO_TASK_LABEL,
 )
 from app.cluster.observed import ObservedPod
+from app.cluster.pod_progress import read_progress
 from app.cluster.pod_resources import extended_resources
 
 _STARTING = frozenset({"ContainerCreating", "PodInitializing"})
@@ -33,6 +36,8 @@ def observe_pod(obj: Fields) -> ObservedPod | None:
     phase = fields.text(status.get("phase"))
     reason, message = _trouble(status, containers)
     started_at, ended_at = _times(status, phase)
+    written = annotations.get(PROGRESS_ANNOTATION)
+    progress = read_progress(written)
     return ObservedPod(
         uid=uid,
         namespace=fields.text(metadata.get("namespace")),
@@ -44,6 +49,8 @@ def observe_pod(obj: Fields) -> ObservedPod | None:
         retry_count=fields.number(annotations.get(VOLCANO_RETRY_COUNT_ANNOTATION)),
         task=fields.text(labels.get(VOLCANO_TASK_LABEL) or annotations.get(VOLCANO_TASK_LABEL)),
         index=fields.number(labels.get(VOLCANO_TASK_INDEX_LABEL) or annotations.get(VOLCANO_TASK_INDEX_LABEL)),
+        run_index=fields.number(annotations.get(INDEX_ANNOTATION)),
+        gates=_gates(spec),
         phase=phase,
         node=fields.optional_text(spec.get("nodeName")),
         exit_code=_exit_code(containers),
@@ -53,12 +60,18 @@ def observe_pod(obj: Fields) -> ObservedPod | None:
         disruption=_condition_reason(status, "DisruptionTarget", "True"),
         restarts=sum(fields.count(each.get("restartCount")) for each in containers),
         resources=extended_resources(spec),
+        progress=progress,
+        progress_is_strange=progress is None and written is not None,
         created_at=fields.time(metadata.get("creationTimestamp")),
         started_at=started_at,
         ended_at=ended_at,
         deleting=bool(metadata.get("deletionTimestamp")),
         resource_version=str(metadata.get("resourceVersion") or ""),
     )
+
+
+def _gates(spec: Fields) -> tuple[str, ...]:
+    return tuple(fields.text(gate.get("name")) for gate in fields.mappings(spec.get("schedulingGates")))
 
 
 def _container_statuses(status: Fields) -> tuple[Fields, ...]:

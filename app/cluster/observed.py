@@ -82,6 +82,14 @@ class ObservedPodGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a worker says that it is: `done` of `total`, 0 <= done <= total."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedPod:
     """A pod of a Job.
 
@@ -91,6 +99,8 @@ class ObservedPod:
         retry_count: `status.retryCount` of the Job when the pod was made.
         task: name of its task, "" on a pod that is not Volcano's.
         index: its place among the task's replicas.
+        run_index: which index of its task it was given to run, None while it has not had its turn or needs none.
+        gates: names of its scheduling gates, in their order; no scheduler looks at it while there is one.
         exit_code: of the first container that failed, else of the first that ended.
         reason: why it is in trouble: the pod's own reason (Evicted, NodeLost), else a container's (OOMKilled, Error,
             CrashLoopBackOff, ImagePullBackOff), else why it is not scheduled; "" while all is well.
@@ -99,6 +109,8 @@ class ObservedPod:
         disruption: reason of the condition DisruptionTarget, for example PreemptionByScheduler; "" without one.
         restarts: of all its containers.
         resources: whole cards and other extended resources that it holds, by resource name.
+        progress: as its worker last wrote it; None while there is none that can be read.
+        progress_is_strange: what the worker wrote cannot be read.
         started_at: when its first container started.
         ended_at: when its last container ended, only for a pod that Succeeded or Failed.
     """
@@ -113,6 +125,8 @@ class ObservedPod:
     retry_count: int | None
     task: str
     index: int | None
+    run_index: int | None
+    gates: tuple[str, ...]
     phase: str
     node: str | None
     exit_code: int | None
@@ -122,6 +136,8 @@ class ObservedPod:
     disruption: str
     restarts: int
     resources: dict[str, int]
+    progress: Progress | None
+    progress_is_strange: bool
     created_at: datetime | None
     started_at: datetime | None
     ended_at: datetime | None

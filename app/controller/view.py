@@ -172,9 +172,15 @@ class ClusterView:
                 break
         if not isinstance(new or old, ObservedJob):
             self._on_contents()
+        if isinstance(new, ObservedPod) and new.progress_is_strange and not _was_strange(old):
+            WATCH_STRANGE.labels("PodProgress").inc()
 
     def _tell_queues(self, key: str, old: Any, new: Any) -> None:
         self._on_queues()
+
+
+def _was_strange(old: _Labelled | None) -> bool:
+    return isinstance(old, ObservedPod) and old.progress_is_strange
 
 
 def uuid_of(text: str) -> UUID | None:

@@ -19,6 +19,7 @@ _MERGE_KEYS = {
     "ownerReferences": "uid",
     "podIPs": "ip",
     "ports": "containerPort",
+    "schedulingGates": "name",
     "secrets": "name",
     "taints": "key",
     "topologySpreadConstraints": "topologyKey",

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.simulator.amounts import parse
 from app.simulator.objects import Object
+from app.simulator.pod_gates import gate_causes, node_causes
 from app.simulator.refusals import Cause
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -24,6 +25,8 @@ def pod_causes(pod: Object) -> Iterator[Cause]:
         names: set[str] = set()
         for index, container in enumerate(spec.get(field) or ()):
             yield from _container_causes(container, f"spec.{field}[{index}]", names)
+    yield from gate_causes(pod)
+    yield from node_causes(pod)
 
 
 def _container_causes(container: Object, path: str, names: set[str]) -> Iterator[Cause]:

@@ -26,6 +26,8 @@ from app.simulator.metadata import (
 from app.simulator.metadata_checks import data_causes, metadata_causes
 from app.simulator.objects import ApiError, Object, clone
 from app.simulator.pod_checks import pod_causes
+from app.simulator.pod_gates import explain_gates, gates_of
+from app.simulator.pod_updates import pod_update_causes
 from app.simulator.refusals import (
     Cause,
     already_exists,
@@ -151,6 +153,8 @@ class Registry:
             raise _binding_conflict(pod, f"pod {pod} is being deleted, cannot be assigned to a host")
         if old["spec"].get("nodeName"):
             raise _binding_conflict(pod, f'pod {pod} is already assigned to node "{old["spec"]["nodeName"]}"')
+        if gates_of(old):
+            raise _binding_conflict(pod, f"pod {pod} has non-empty .spec.schedulingGates")
         if not dry_run:
             self.store.put(POD, _assigned(old, node))
 
@@ -186,10 +190,10 @@ class Registry:
         operation: Operation = "UPDATE" if old else "CREATE"
         drop_nulls(kind, obj)
         _check_types(kind, obj)
-        if kind is POD and old:
-            self._check_pod_update(old, obj)
-        else:
+        if kind is not POD or old is None:
             self._fill_in(kind, obj)
+        elif refused := list(pod_update_causes(old, obj)):
+            raise invalid(POD, old["metadata"]["name"], refused)
         obj = self.admission.mutate(operation, kind, old, obj)
         causes = [*name_causes(kind, obj["metadata"]), *metadata_causes(kind, obj["metadata"])]
         causes += rbac_causes(kind, old, obj)
@@ -207,18 +211,7 @@ class Registry:
         apply_defaults(kind, obj)
         if kind is POD:
             resolve_priority(self.store, kind, obj)
-
-    @staticmethod
-    def _check_pod_update(old: Object, new: Object) -> None:
-        """A pod's spec is immutable but for a few fields (k8s.io/kubernetes ValidatePodUpdate)."""
-        if not isinstance(new.get("spec"), dict) or _frozen(old["spec"]) != _frozen(new["spec"]):
-            text = (
-                "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                "previously negative)"
-            )
-            raise invalid(POD, old["metadata"]["name"], [Cause("spec", text, "FieldValueForbidden")])
+            explain_gates(obj, Clock.stamp())
 
 
 def _check_patched(kind: Kind, new: Any) -> None:
@@ -256,14 +249,6 @@ def _check_types(kind: Kind, obj: Object) -> None:
         raise invalid(kind, str(obj.get("metadata", {}).get("name") or ""), causes)
     if causes:
         raise bad_request(f"json: cannot unmarshal {kind.name}: {causes[0].message}")
-
-
-def _frozen(spec: Object) -> Object:
-    free = {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"}
-    frozen = {key: value for key, value in spec.items() if key not in free}
-    for field in ("containers", "initContainers"):
-        frozen[field] = [{k: v for k, v in item.items() if k != "image"} for item in spec.get(field) or ()]
-    return frozen
 
 
 def _assigned(pod: Object, node: str) -> Object:

@@ -104,6 +104,7 @@ def _pod_spec(quantity: Schema) -> Schema:
         dnsPolicy=_text(),
         terminationGracePeriodSeconds={"type": "integer"},
         tolerations=_list({"type": "object"}),
+        schedulingGates=_list(_object(name=_text())),
     )
 
 

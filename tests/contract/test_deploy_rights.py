@@ -13,7 +13,8 @@ import yaml
 from app.cluster.client import ClusterClient, ClusterSettings, open_client
 from app.cluster.errors import RightMissing
 from app.cluster.kinds import WATCHED_KINDS, WatchedKind
-from app.cluster.names import RECORDED_FINALIZER
+from app.cluster.names import RECORDED_FINALIZER, TURN_GATE
+from app.cluster.pods import PodReference, Pods
 from app.cluster.rights import Right
 from app.cluster.volcano import JobReference, Volcano
 from app.controller.namespaces import Namespaces
@@ -80,6 +81,16 @@ class Deployed:
         made = await self.make(f"/apis/{JOB['apiVersion']}/namespaces/{self.namespace}/jobs", self.job())
         return JobReference(self.namespace, made["metadata"]["name"], made["metadata"]["uid"])
 
+    async def make_pod(self) -> PodReference:
+        """A pod behind our gate, as Volcano's controllers make it."""
+        name = f"pod-{uuid.uuid4().hex[:8]}"
+        container = {"name": "main", "image": "registry.test/llm:1"}
+        spec = {"containers": [container], "schedulingGates": [{"name": TURN_GATE}], "schedulerName": "nobody"}
+        metadata = {"name": name, "annotations": {"volcano.sh/task-index": "0"}}
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        made = await self.make(path, {"metadata": metadata, "spec": spec})
+        return PodReference(self.namespace, name, made["metadata"]["uid"])
+
     def job(self) -> dict[str, Any]:
         container = {"name": "main", "image": "registry.test/llm:1"}
         tasks = [{"name": "worker", "replicas": 1, "template": {"spec": {"containers": [container]}}}]
@@ -114,6 +125,9 @@ async def deployed(api: Any, namespace: str) -> AsyncIterator[Deployed]:
         binding = {"metadata": {"name": role}, **account.bound_to("ClusterRole", role)}
         await deployed.make(f"{ROLES}/clusterrolebindings", binding)
         await deployed.make("/api/v1/namespaces", {"metadata": {"name": deployed.namespace}})
+        if deployed.api.authority:  # a pod needs it on a real API server
+            account_path = f"/api/v1/namespaces/{deployed.namespace}/serviceaccounts/default"
+            await api.until(account_path, lambda status, _: status == 200)
         await deployed.make(f"/apis/{QUEUE['apiVersion']}/queues", {**QUEUE, "metadata": {"name": deployed.queue}})
         yield deployed
         await deployed.remove()
@@ -154,6 +168,14 @@ async def _patch_queue(deployed: Deployed, volcano: Volcano, client: ClusterClie
     await volcano.patch_queue(deployed.queue, {"spec": {"weight": 3}})
 
 
+async def _admit_pod(deployed: Deployed, volcano: Volcano, client: ClusterClient) -> None:
+    assert await Pods(client).admit_pod(await deployed.make_pod(), (TURN_GATE,), 3)
+
+
+async def _delete_pod(deployed: Deployed, volcano: Volcano, client: ClusterClient) -> None:
+    assert await Pods(client).delete_pod(await deployed.make_pod())
+
+
 async def _create_namespace(deployed: Deployed, volcano: Volcano, client: ClusterClient) -> None:
     namespaces = Namespaces(client)
     await namespaces.ensure(deployed.namespace)  # it exists: the right is asked for first
@@ -190,12 +212,14 @@ USES: dict[str, Use] = {
     "create-command": _create_command,
     "create-queue": _create_queue,
     "patch-queue": _patch_queue,
+    "admit-pod": _admit_pod,
+    "delete-pod": _delete_pod,
     "create-namespace": _create_namespace,
     "version": _read_version,
     **{f"list-{kind.plural}": _list(kind) for kind in WATCHED_KINDS},
     **{f"watch-{kind.plural}": _watch(kind) for kind in WATCHED_KINDS},
 }
-"""Whatever the service asks of the API server: the verbs of `cluster/volcano.py` that it calls, and namespaces."""
+"""Whatever the service asks of the API server: its verbs of `cluster/volcano.py`, `cluster/pods.py`, and namespaces."""
 
 
 async def refused(deployed: Deployed, client: ClusterClient) -> list[str]:

@@ -20,6 +20,7 @@ from app.simulator.kinds import (
     Kind,
 )
 from app.simulator.objects import Object
+from app.simulator.pod_gates import gated_status
 
 Cell = Callable[[Object], Any]
 
@@ -65,7 +66,7 @@ def _pod_status(pod: Object) -> str:
         state: Object = next(iter(status.get("state", {}).values()), {})
         if state.get("reason") and state["reason"] != "ContainerCreating":
             return str(state["reason"])
-    return str(pod["status"].get("reason") or pod["status"].get("phase", "Pending"))
+    return gated_status(pod) or str(pod["status"].get("reason") or pod["status"].get("phase", "Pending"))
 
 
 def _ready(pod: Object) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from app.cluster.observe_pod import observe_pod
+from app.cluster.observed import Progress
 from tests.unit.cluster.objects import NAMED, at, container, ended, stamp
 
 
@@ -157,3 +158,78 @@ def holding(**resources: Any) -> dict[str, Any]:
 )
 def test_pod_holds_whole_devices(spec: dict[str, Any], resources: dict[str, int]) -> None:
     assert pod({}, **spec).resources == resources
+
+
+@pytest.mark.parametrize(
+    ("spec", "gates"),
+    [
+        ({}, ()),
+        ({"schedulingGates": None}, ()),
+        ({"schedulingGates": "pumice.dev/turn"}, ()),
+        ({"schedulingGates": [{"name": "example.com/quota"}, {"name": "pumice.dev/turn"}]}, "both"),
+        ({"schedulingGates": [{"name": "example.com/quota"}, None, {"name": "pumice.dev/turn"}]}, "both"),
+    ],
+)
+def test_pod_waits_behind_its_gates(spec: dict[str, Any], gates: Any) -> None:
+    assert pod({}, **spec).gates == (("example.com/quota", "pumice.dev/turn") if gates == "both" else gates)
+
+
+def annotated(**annotations: Any) -> Any:
+    named = {f"pumice.dev/{name}": value for name, value in annotations.items()}
+    observed = observe_pod({"metadata": {**NAMED, "annotations": named}, "status": {"phase": "Running"}})
+    assert observed is not None
+    return observed
+
+
+@pytest.mark.parametrize(("written", "index"), [("0", 0), ("12", 12), (None, None), ("-1", None), ("x", None)])
+def test_pod_runs_the_index_that_it_was_given(written: Any, index: int | None) -> None:
+    assert annotated(index=written).run_index == index
+
+
+@pytest.mark.parametrize(
+    ("written", "progress"),
+    [
+        ("0/0", (0, 0)),
+        ("0/10", (0, 10)),
+        ("10/10", (10, 10)),
+        ("007/010", (7, 10)),
+        ("1000000000000/1000000000000", (10**12, 10**12)),
+    ],
+)
+def test_pod_says_how_far_it_is(written: str, progress: tuple[int, int]) -> None:
+    found = annotated(progress=written)
+    assert (found.progress, found.progress_is_strange) == (Progress(*progress), False)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(
+            "",
+            "5",
+            "5/",
+            "/5",
+            "-1/5",
+            "+1/5",
+            "1/-5",
+            "6/5",
+            "1.5/5",
+            "1/5 ",
+            " 1/5",
+            "1 / 5",
+            "1/5/9",
+            "1e3/1e4",
+            "50%",
+        ),
+        *("0/1000000000001", "0/9999999999999", "1/" + "9" * 100_000, "\u0661/\u0665", "\uff11/\uff15", "1/5\n", 5),
+        {"done": 1},
+    ],
+)
+def test_what_is_no_progress_is_ignored_and_strange(written: Any) -> None:
+    found = annotated(progress=written)
+    assert (found.progress, found.progress_is_strange) == (None, True)
+
+
+def test_pod_need_not_say_how_far_it_is() -> None:
+    found = annotated()
+    assert (found.progress, found.progress_is_strange) == (None, False)

@@ -49,7 +49,7 @@ def _permitted(session: Session, job: Job) -> bool:
         vote = _ask_overcommit if name == "overcommit" else _ask_queue
         if not vote(session, job, minimum):
             return False
-    session.overcommit.enqueued(minimum)
+    session.overcommit.enqueued(job)
     return True
 
 
@@ -69,7 +69,7 @@ def _ask_queue(session: Session, job: Job, minimum: Resources) -> bool:
     if short:
         _say(session, job, quota_insufficient(short))
         return False
-    book.reserve(minimum)
+    book.reserve(job)
     return True
 
 

@@ -92,9 +92,9 @@ class QueueBook:
         add(wanted, self.elastic, -1.0)
         return short_of(wanted, self.real_capability, minimum)
 
-    def reserve(self, minimum: Resources) -> None:
+    def reserve(self, job: Job) -> None:
         """Book what a job that was enqueued asks for."""
-        add(self.inqueue, minimum)
+        add(self.inqueue, without_gated(job, job.facts.min_resources or {}))
 
     def claim(self, request: Resources, times: float = 1.0) -> None:
         """Book a placement that is being tried; -1.0 takes it back."""
@@ -110,8 +110,20 @@ def _sum(*parts: Resources) -> Resources:
 
 
 def reserved(job: Job) -> Resources:
-    """The part of a job's minResources that its pods do not hold yet (`GetInqueueResource`)."""
-    return excess(job.facts.min_resources or {}, job.allocated)
+    """The part of a job's minResources that its pods do not hold yet, and that no gate keeps (`GetInqueueResource`)."""
+    return without_gated(job, excess(job.facts.min_resources or {}, job.allocated))
+
+
+def without_gated(job: Job, amounts: Resources) -> Resources:
+    """Amounts less what all gated pods of a job ask for, those beyond minAvailable too; nothing falls below zero.
+
+    So a job whose pods are gated reserves nothing that others could use (`DeductSchGatedResources`).
+    """
+    gated: Resources = {}
+    for task in job.tasks:
+        if task.facts.gated:
+            add(gated, task.request)
+    return {name: max(amount - gated.get(name, 0.0), 0.0) for name, amount in amounts.items()} if gated else amounts
 
 
 def _runs_whole(job: Job) -> bool:

@@ -231,12 +231,3 @@ def test_pods_of_another_scheduler_take_room_but_are_not_scheduled(cluster: Any)
     cluster.settle()
     assert cluster.placed("own") == 0
     assert cluster.condition("own").startswith("1/3 tasks in gang unschedulable")
-
-
-def test_gated_pods_are_left_to_the_api_server(cluster: Any) -> None:
-    cluster.queue("q")
-    gate = [{"name": "example.com/wait"}]
-    cluster.job("a", "q", pods=1, gpus=1, limits_only=True, spec={"schedulingGates": gate})
-    cluster.settle()
-    assert cluster.placed("a") == 0
-    assert "conditions" not in cluster.pods["a-worker-0"]["status"]
