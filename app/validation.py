@@ -22,6 +22,7 @@ _WORDS = {
     "int_parsing_size": "This has to be a whole number, and a smaller one",
     "bool_type": "This has to be true or false",
     "uuid_parsing": "This has to be a UUID",
+    "uuid_type": "This has to be a UUID",
     "enum": "This has to be one of {expected}",
     "literal_error": "This has to be one of {expected}",
     "greater_than_equal": "The number has to be at least {ge}",

@@ -18,6 +18,7 @@ from app.controller.queues_sync import QueuesSync
 from app.controller.reconcile import Reconciler
 from app.controller.releasing import Releaser
 from app.controller.sending import Sender
+from app.controller.settling import Settler
 from app.controller.submit import Submitter
 from app.controller.sweep import Sweeper
 from app.controller.together import run_together
@@ -66,6 +67,7 @@ class Term:
         self._releaser = Releaser(
             sessions, lease, self._view, settings, on_released=self._submitter.wake, look=self._look
         )
+        self._settler = Settler(sessions, lease, settings, on_ready=self._releaser.wake)
         self._reconciler = Reconciler(
             sessions,
             lease,
@@ -93,6 +95,7 @@ class Term:
             listen(engine, self._channels()),
             *self._view.runs(),
             self._queues.run(),
+            self._settler.run(),
             self._releaser.run(),
             self._submitter.run(),
             self._reconciler.run(),
@@ -111,6 +114,7 @@ class Term:
         job_id = uuid_of(payload)
         if job_id is not None:
             self._work.add(job_id, _AHEAD_OF_ALL_SECONDS)  # somebody waits for it: it may be a cancel
+        self._settler.wake()
         self._releaser.wake()
 
     def _look(self, job_id: UUID) -> None:

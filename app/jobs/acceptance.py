@@ -140,7 +140,8 @@ def quota_of(row: Record) -> Quota:
 GIVEN = (
     *("id", "team", "name", "queue", "k8s_namespace", "k8s_name", "spec", "charges", "charged", "priority"),
     *("priority_rank", "labels", "submitted_by", "desired", "state", "reason", "message", "counts"),
-    *("idempotency_key", "request_hash", "attempt", "created_at"),
+    *("idempotency_key", "request_hash", "attempt", "created_at", "ended_at"),
+    "open_parents",
 )
 """The columns that a job begins with; all others are null."""
 

@@ -9,12 +9,12 @@ from app import telemetry
 from app.db import Sessions, away_as_unavailable, new_id
 from app.errors import AppError, IdempotencyKeyReused, NotFound, ValidationError
 from app.failpoints import ACCEPT_BEFORE_COMMIT, ACCEPT_COMMITTED, failpoint
-from app.jobs import acceptance, bulk_store, identity, store, validation
+from app.jobs import acceptance, awaiting, bulk_store, dependencies, dependency_store, identity, store, validation
 from app.jobs.acceptance import Facts
 from app.jobs.bulk_schemas import BulkJob, Malformed
 from app.jobs.bulk_store import QueueFacts, TeamFacts
 from app.jobs.schemas import JobCreate
-from app.jobs.service import Accepted, Submission, hash_of, new_row
+from app.jobs.service import Accepted, Submission, count_accepted, hash_of, new_row
 from app.jobs.states import Desired
 from app.prepared import Driver, driver_transaction
 from app.settings import Settings
@@ -94,7 +94,10 @@ async def _accept_all(
             made[item.index] = _decide(settings, facts, item, job_id, names)
         except AppError as error:
             made[item.index] = error
-    await bulk_store.insert_jobs(driver, team, [row for row in made.values() if isinstance(row, dict)])
+    rows = [row for row in made.values() if isinstance(row, dict)]
+    await bulk_store.insert_jobs(driver, team, rows)
+    if facts.links:
+        await dependency_store.insert_links(driver, facts.links, rows[0]["created_at"])
     return made
 
 
@@ -106,7 +109,10 @@ def _named(spec: JobCreate) -> tuple[UUID, list[str]]:
 async def _read_facts(driver: Driver, team: str, items: Sequence[_Item]) -> TeamFacts:
     keys = [item.submission.idempotency_key for item in items if item.submission.idempotency_key is not None]
     names = [item.submission.spec.name for item in items]
-    return await bulk_store.read_team(driver, team, keys=keys, names=names)
+    facts = await bulk_store.read_team(driver, team, keys=keys, names=names)
+    awaited = {one.job for item in items for one in item.submission.spec.after}
+    facts.parents = await dependency_store.read_parents(driver, team, awaited)
+    return facts
 
 
 def _decide(
@@ -124,6 +130,7 @@ def _decide(
         if known_hash != item.request_hash:
             raise IdempotencyKeyReused("This idempotency key came with another request before; use a new one.")
         return known_id
+    links = awaiting.links_of(spec.after, facts.parents)
     row = new_row(
         submission,
         settings,
@@ -131,8 +138,12 @@ def _decide(
         job_id=job_id,
         candidates=candidates,
         request_hash=item.request_hash,
+        verdict=dependencies.judge(links),
     )
-    facts.live[spec.name] = (job_id, Desired.RUN)
+    if links:
+        facts.links[job_id] = links
+    if row["ended_at"] is None:
+        facts.live[spec.name] = (job_id, Desired.RUN)
     facts.used_names.add(row["k8s_name"])
     if key is not None:
         facts.keyed[key] = (job_id, item.request_hash)
@@ -186,4 +197,4 @@ def _count(outcomes: dict[int, Outcome]) -> None:
         if isinstance(outcome, AppError):
             telemetry.REFUSED.labels(outcome.type).inc()
         elif not outcome.replayed:
-            telemetry.ACCEPTED.inc()
+            count_accepted(outcome.row)

@@ -19,6 +19,8 @@ from app.jobs.acceptance import (
     teams,
     usage_upsert,
 )
+from app.jobs.dependencies import Link
+from app.jobs.dependency_store import Parent
 from app.jobs.transitions import ACCEPTED_CHANNEL, job_events, jobs, team_usage
 from app.prepared import Driver, Prepared, copy_rows
 from app.teams.quota import JOB_COUNT, Quota
@@ -40,6 +42,8 @@ class TeamFacts:
         keyed: idempotency key -> id and hash of the request that had it.
         live: name of a job that has not ended -> its id and what its owner wants of it.
         used_names: names in the namespace, of those asked for, that some job has or had.
+        parents: jobs that some item waits for.
+        links: what accepted items wait for, by their ids.
     """
 
     namespace: str
@@ -50,6 +54,8 @@ class TeamFacts:
     keyed: dict[str, tuple[UUID, bytes | None]] = field(default_factory=dict)
     live: dict[str, tuple[UUID, str]] = field(default_factory=dict)
     used_names: set[str] = field(default_factory=set)
+    parents: dict[UUID, Parent] = field(default_factory=dict)
+    links: dict[UUID, list[Link]] = field(default_factory=dict)
 
 
 def _texts(name: str) -> Any:

@@ -24,6 +24,8 @@ MAXIMUM_REPLICAS = 10_000
 MAXIMUM_RETRIES = 100
 
 MAXIMUM_TIMEOUT_SECONDS = 365 * 86_400
+MAXIMUM_PARENTS = 100
+"""Jobs that one job may wait for."""
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

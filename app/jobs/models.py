@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlmodel import Field, SQLModel
 
 from app.db import TIME
+from app.jobs.dependencies import Condition, Otherwise
 from app.jobs.states import TERMINAL, Desired, JobState
 
 
@@ -18,6 +19,8 @@ def _one_of(column: str, values: list[str]) -> str:
 
 _ZERO: dict[str, Any] = {"default": None, "server_default": text("0")}
 """For columns that an older release does not write."""
+
+_NO: dict[str, Any] = {"default": None, "server_default": text("false")}
 
 _ENDED = _one_of("state", sorted(TERMINAL))
 
@@ -49,8 +52,9 @@ class JobRow(SQLModel, table=True):
             "queue",
             text("priority_rank DESC"),
             "id",
-            postgresql_where=text("state = 'held' AND released_at IS NULL"),
+            postgresql_where=text("state = 'held' AND released_at IS NULL AND open_parents = 0"),
         ),
+        Index("ix_jobs_dependents_due", "team", "id", postgresql_where=text("dependents_due")),
         Index("ix_jobs_live", "queue", "id", postgresql_where=text("ended_at IS NULL")),
         Index(
             "ix_jobs_in_cluster",
@@ -118,6 +122,18 @@ class JobRow(SQLModel, table=True):
         default=None, sa_type=TIME, description="When it ends unless a pod has started"
     )
     progress: dict[str, Any] | None = Field(default=None, sa_type=JSONB, description="Of the workers' own counting")
+    open_parents: int = Field(
+        default=0, sa_column_kwargs=_ZERO, description="Jobs that have to end before this one is released"
+    )
+    dependents_due: bool = Field(
+        default=False, sa_column_kwargs=_NO, description="It has ended, and jobs that wait for it do not know yet"
+    )
+    alignment_due: bool = Field(
+        default=False, sa_column_kwargs=_NO, description="It was changed, and the Volcano Job may not show it yet"
+    )
+    retired_labels: list[str] | None = Field(
+        default=None, sa_type=JSONB, description="Keys of labels that its owner took off; the Volcano Job may have them"
+    )
     attempted_at: datetime | None = Field(default=None, sa_type=TIME)
     k8s_uid: str | None = Field(default=None, sa_type=Text)
     lock_token: UUID | None = Field(default=None)
@@ -155,6 +171,29 @@ class JobEventRow(SQLModel, table=True):
     state: str = Field(sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
     message: str | None = Field(default=None, sa_type=Text)
+
+
+class JobDependencyRow(SQLModel, table=True):
+    """One job that another one waits for.
+
+    Its name is not a foreign key: the history of a parent may be removed before that of its children.
+    """
+
+    __tablename__ = "job_dependencies"
+    __table_args__ = (
+        CheckConstraint(_one_of("condition", list(Condition)), name="condition"),
+        CheckConstraint(_one_of("otherwise", list(Otherwise)), name="otherwise"),
+        Index("ix_job_dependencies_parent_id", "parent_id", postgresql_where=text("settled_at IS NULL")),
+    )
+
+    job_id: UUID = Field(primary_key=True, sa_column_args=[ForeignKey("jobs.id", ondelete="CASCADE")])
+    place: int = Field(primary_key=True, description="In the job's `after`, from 0")
+    parent_id: UUID
+    condition: str = Field(sa_type=Text)
+    otherwise: str = Field(sa_type=Text)
+    settled_at: datetime | None = Field(
+        default=None, sa_type=TIME, description="When its end was taken into account; null while it is awaited"
+    )
 
 
 class JobPodRow(SQLModel, table=True):

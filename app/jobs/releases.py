@@ -24,7 +24,12 @@ team_quotas = table(TeamQuotaRow)
 teams = table(TeamRow)
 queues = table(QueueRow)
 
-_HELD = (jobs.c.state == JobState.HELD) & jobs.c.released_at.is_(None)
+_HELD = (jobs.c.state == JobState.HELD) & jobs.c.released_at.is_(None) & (jobs.c.open_parents == 0)
+"""Waiting for its release, and for no other job."""
+
+
+_UNCHARGED = (jobs.c.state == JobState.HELD) & jobs.c.charged.is_(False) & (jobs.c.open_parents == 0)
+"""Waiting for room in its team's quota, and for no other job."""
 
 
 @dataclass(slots=True)
@@ -105,9 +110,7 @@ async def explain_waiting(session: AsyncSession, ids: Sequence[UUID], reason: st
 
 async def teams_that_hold(session: AsyncSession) -> list[str]:
     """Teams with jobs that wait for room in their quota."""
-    waiting = select(jobs.c.id).where(
-        jobs.c.team == teams.c.name, jobs.c.state == JobState.HELD, jobs.c.charged.is_(False)
-    )
+    waiting = select(jobs.c.id).where(jobs.c.team == teams.c.name, _UNCHARGED)
     statement = select(teams.c.name).join(team_quotas, team_quotas.c.team == teams.c.name).where(waiting.exists())
     return list((await session.execute(statement.order_by(teams.c.name))).scalars())
 
@@ -116,9 +119,7 @@ async def read_uncharged(session: AsyncSession, team: str, limit: int, behind: A
     """The most urgent jobs of a team that wait for room in its quota, or those behind one of them."""
     statement = (
         select(jobs.c.id, jobs.c.priority_rank, jobs.c.charges)
-        .where(
-            jobs.c.team == team, jobs.c.state == JobState.HELD, jobs.c.charged.is_(False), jobs.c.desired == Desired.RUN
-        )
+        .where(jobs.c.team == team, _UNCHARGED, jobs.c.desired == Desired.RUN)
         .order_by(jobs.c.priority_rank.desc(), jobs.c.id)
         .limit(limit)
     )
@@ -132,7 +133,7 @@ async def charge(session: AsyncSession, team: str, job_id: UUID, charges: dict[s
     """Count a held job into its team's usage, under the team's lock; False when it is held no more."""
     charged = await session.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, jobs.c.state == JobState.HELD, jobs.c.charged.is_(False))
+        .where(jobs.c.id == job_id, _UNCHARGED)
         .values(charged=True, reason=reason, message=None)
         .returning(jobs.c.id)
     )

@@ -4,10 +4,13 @@ Unknown fields are refused: a misspelt optional field must not fall back to its 
 """
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
 
+from app.jobs.dependencies import Condition, Otherwise
 from app.jobs.fields import (
+    MAXIMUM_PARENTS,
     MAXIMUM_REPLICAS,
     MAXIMUM_TASKS,
     ExitCode,
@@ -163,6 +166,20 @@ class RetryPolicy(Body):
     )
 
 
+class After(Body):
+    """A job of the same team that has to end first."""
+
+    job: UUID = Field(strict=False, description="Its id")
+    condition: Condition = Field(
+        default=Condition.SUCCEEDED, strict=False, description="How it has to end; `finished` is in whichever way"
+    )
+    otherwise: Otherwise = Field(
+        default=Otherwise.FAIL,
+        strict=False,
+        description="When it does not succeed, this job ends as `failed` or as `cancelled`, with DependencyFailed",
+    )
+
+
 class JobCreate(Body):
     """A job as a pipeline submits it. Only `name` and `tasks[].{replicas, image, resources}` are needed."""
 
@@ -188,6 +205,9 @@ class JobCreate(Body):
     )
     queue_timeout_seconds: TimeoutSeconds | None = Field(
         default=None, description="Ends the job as failed with QueueTimeout when no pod has started for this long"
+    )
+    after: list[After] = Field(
+        default=[], max_length=MAXIMUM_PARENTS, description="Jobs that have to end before this one is released"
     )
 
 

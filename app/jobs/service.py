@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +12,19 @@ from app import telemetry
 from app.db import Sessions, away_as_unavailable, new_id
 from app.errors import AppError, IdempotencyKeyReused, NotFound
 from app.failpoints import ACCEPT_BEFORE_COMMIT, ACCEPT_COMMITTED, failpoint
-from app.jobs import acceptance, admission, charges, gang, identity, store, validation
+from app.jobs import (
+    acceptance,
+    admission,
+    awaiting,
+    charges,
+    dependencies,
+    dependency_store,
+    gang,
+    identity,
+    store,
+    validation,
+)
+from app.jobs.dependencies import Verdict
 from app.jobs.schemas import JobCreate
 from app.jobs.states import Desired, JobState
 from app.prepared import Driver, driver_transaction
@@ -66,8 +80,15 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
         raise
     failpoint(ACCEPT_COMMITTED)
     if not accepted.replayed:
-        telemetry.ACCEPTED.inc()
+        count_accepted(accepted.row)
     return accepted
+
+
+def count_accepted(row: Mapping[str, Any]) -> None:
+    """Count a job that was accepted, which may have ended already because of one that it was to wait for."""
+    telemetry.ACCEPTED.inc()
+    if row["ended_at"] is not None:
+        telemetry.ENDED.labels(row["state"]).inc()
 
 
 async def _accept(
@@ -91,8 +112,18 @@ async def _accept(
         if facts.replayed_hash != request_hash:
             raise IdempotencyKeyReused("This Idempotency-Key came with another request before; use a new one.")
         return facts.replayed_id
-    row = new_row(submission, settings, facts, job_id=job_id, candidates=candidates, request_hash=request_hash)
+    links = await awaiting.read(driver, submission.team, spec)
+    row = new_row(
+        submission,
+        settings,
+        facts,
+        job_id=job_id,
+        candidates=candidates,
+        request_hash=request_hash,
+        verdict=dependencies.judge(links),
+    )
     await acceptance.insert_job(driver, row)
+    await dependency_store.insert_links(driver, {job_id: links}, row["created_at"])
     return row
 
 
@@ -104,18 +135,30 @@ def new_row(
     job_id: UUID,
     candidates: list[str],
     request_hash: bytes,
+    verdict: Verdict = dependencies.FREE,
 ) -> dict[str, Any]:
     """The row of a job that is accepted. Pure.
+
+    Args:
+        submission: what was asked.
+        settings: of the operator.
+        facts: read under the team's lock.
+        job_id: of the new job.
+        candidates: names for its Volcano Job, best first.
+        request_hash: of `submission`.
+        verdict: what the jobs that it waits for make of it.
 
     Raises:
         AppError: it is refused; see `submit`.
     """
+    created_at = identity.created_at(job_id)
     return {
         **store.BLANK,
         **_asked(submission, settings, admission.queue_for(facts)),
         **_decided(admission.decide(facts, submission.spec)),
+        **_awaiting(verdict, created_at),
         "id": job_id,
-        "created_at": identity.created_at(job_id),
+        "created_at": created_at,
         "k8s_namespace": facts.namespace,
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
@@ -150,6 +193,19 @@ def _decided(decision: QuotaDecision) -> dict[str, Any]:
         "reason": WAITING_FOR_RELEASE if fits else QUOTA_EXCEEDED,
         "message": None if fits else decision.sentence,
     }
+
+
+def _awaiting(verdict: Verdict, at: datetime) -> dict[str, Any]:
+    """The columns that the jobs that it waits for decide: it waits for them, or has ended because of one of them.
+
+    One that waits is charged at once, if it fits: its place in the quota is its own from its acceptance on.
+    """
+    if verdict.reason is None:
+        return {}
+    why = {"reason": verdict.reason, "message": verdict.message}
+    if verdict.end is None:
+        return {**why, "open_parents": verdict.open}
+    return {**why, "state": verdict.end, "charged": False, "ended_at": at}
 
 
 async def _replay(sessions: Sessions, job_id: UUID) -> Accepted:

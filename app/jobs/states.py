@@ -55,7 +55,8 @@ MOVES: dict[JobState, frozenset[JobState]] = {
     # back to pending: Volcano itself takes a running Job back when its pods are lost (volcano-facts 2.3)
     JobState.RUNNING: _ENDS | STOPPING | {JobState.PENDING, JobState.HELD},
     JobState.SUSPENDING: _ENDS | {JobState.SUSPENDED, JobState.CANCELLING},
-    JobState.SUSPENDED: frozenset({JobState.HELD, JobState.CANCELLING, JobState.CANCELLED}),
+    # failed: on hold, it waited for a job that failed
+    JobState.SUSPENDED: frozenset({JobState.HELD, JobState.CANCELLING, JobState.CANCELLED, JobState.FAILED}),
     JobState.CANCELLING: frozenset({JobState.CANCELLED}),
     JobState.SUCCEEDED: frozenset(),
     JobState.FAILED: frozenset(),

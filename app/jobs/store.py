@@ -43,6 +43,7 @@ BLANK: Row = {
     **dict.fromkeys(("reason", "message", "cancel_reason", "submitted_at", "started_at", "ended_at")),
     "counts": {},
     "attempt": 0,
+    "open_parents": 0,
 }
 """What a job has before anything happened to it."""
 

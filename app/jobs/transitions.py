@@ -5,18 +5,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, Text, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import table
-from app.jobs.models import JobEventRow, JobRow
+from app.jobs.models import JobDependencyRow, JobEventRow, JobRow
 from app.jobs.states import TERMINAL, JobState, sources_of
 from app.teams.models import TeamUsageRow
 from app.teams.quota import JOB_COUNT
 
 jobs = table(JobRow)
 job_events = table(JobEventRow)
+job_dependencies = table(JobDependencyRow)
 team_usage = table(TeamUsageRow)
 
 CHANNEL = "pumice_jobs"
@@ -70,7 +71,28 @@ async def move(
     if target in TERMINAL and moved.charged:
         await add_usage(session, moved.team, moved.charges, sign=-1)
     await record_event(session, job_id, moved.team, event, target, at=at, reason=reason, message=message)
+    if target in TERMINAL:
+        await _tell_dependents(session, job_id)
     return True
+
+
+async def _tell_dependents(session: AsyncSession, job_id: UUID) -> None:
+    """Mark an ended job for which others wait, and wake the controller; they may be many, so it tells them.
+
+    The job is locked `FOR UPDATE` by a statement before this one, so every job that was accepted to wait for it is
+    seen: see `dependency_store`.
+    """
+    waiting = select(job_dependencies.c.job_id).where(
+        job_dependencies.c.parent_id == job_id, job_dependencies.c.settled_at.is_(None)
+    )
+    due = (
+        update(jobs)
+        .where(jobs.c.id == job_id, waiting.exists())
+        .values(dependents_due=True)
+        .returning(jobs.c.id)
+        .cte("due")
+    )
+    await session.execute(select(func.pg_notify(CHANNEL, due.c.id.cast(Text))))
 
 
 async def record_event(

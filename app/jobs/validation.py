@@ -1,12 +1,14 @@
 """What is wrong with a job before the cluster sees it: everything that takes more than one field, all at once. Pure."""
 
 from collections.abc import Collection, Iterator
+from uuid import UUID
 
 from app.errors import AppError, GpuNotWhole, Invalid, ValidationError
 from app.jobs import charges, gang, syntax
 from app.jobs.annotations import MAXIMUM_BYTES as MAXIMUM_ANNOTATIONS_BYTES
 from app.jobs.annotations import members_size
 from app.jobs.array_validation import array_faults
+from app.jobs.dependencies import Condition, Otherwise
 from app.jobs.faults import in_members
 from app.jobs.fields import MAXIMUM_REPLICAS
 from app.jobs.schemas import JobCreate
@@ -59,6 +61,7 @@ def _faults(spec: JobCreate, priorities: Collection[str]) -> Iterator[Invalid]:
     yield from _sizes(spec)
     yield from _totals(spec)
     yield from _retries(spec)
+    yield from _after(spec)
 
 
 def longest_suffix(spec: JobCreate) -> str:
@@ -176,3 +179,14 @@ def _retries(spec: JobCreate) -> Iterator[Invalid]:
                 if value in seen:
                     yield invalid(("retries", "on", index, member, place), f"{value} stands twice", "duplicate")
                 seen.add(value)
+
+
+def _after(spec: JobCreate) -> Iterator[Invalid]:
+    seen: set[UUID] = set()
+    for place, parent in enumerate(spec.after):
+        if parent.job in seen:
+            yield invalid(("after", place, "job"), "The job stands twice", "duplicate")
+        if parent.condition is Condition.FINISHED and parent.otherwise is not Otherwise.FAIL:
+            words = "A job that has to finish, in whichever way, has no other end; leave this out"
+            yield invalid(("after", place, "otherwise"), words, "no-meaning")
+        seen.add(parent.job)

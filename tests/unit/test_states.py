@@ -38,6 +38,7 @@ suspending lost
 suspended held
 suspended cancelling
 suspended cancelled
+suspended failed
 cancelling cancelled
 """
 
