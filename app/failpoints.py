@@ -16,6 +16,10 @@ FINALIZER_RELEASED = "finalizer.released"
 CANCEL_COMMANDED = "cancel.commanded"
 CANCEL_RECORDED = "cancel.recorded"
 RETENTION_DELETED = "retention.deleted"
+SUSPEND_COMMANDED = "suspend.commanded"
+RUN_RECORDED = "run.recorded"
+POD_DELETED = "pod.deleted"
+POD_ADMITTED = "pod.admitted"
 RELEASE_MARKED = "release.marked"
 ACCEPT_BEFORE_COMMIT = "accept.before-commit"
 ACCEPT_COMMITTED = "accept.committed"
@@ -33,8 +37,12 @@ ALL = (
     CANCEL_COMMANDED,
     CANCEL_RECORDED,
     RETENTION_DELETED,
+    SUSPEND_COMMANDED,
+    RUN_RECORDED,
+    POD_DELETED,
+    POD_ADMITTED,
 )
-"""Every failpoint, in the order in which a job meets them."""
+"""Every failpoint, in the order in which a job meets them; the last four only a job with several runs."""
 
 _armed: dict[str, Callable[[], None]] = {}
 

@@ -7,14 +7,12 @@ from uuid import UUID
 
 from app.cluster.names import INSTALLATION_LABEL, JOB_ID_LABEL, RECORDED_FINALIZER, TEAM_LABEL
 from app.cluster.pod_template import SCHEDULER, Object, pod_spec, without_none
-from app.jobs import gang
+from app.cluster.run_part import PartTask, RunIndices, min_available, min_success, part_of
 from app.jobs.annotations import for_pods
-from app.jobs.schemas import JobCreate, RetryPolicy
+from app.jobs.schemas import JobCreate
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
 MASK = "***"
-
-_ACTIONS = {"restart_task": "RestartTask", "restart_job": "RestartJob"}
 
 
 class StoredJob(Protocol):
@@ -48,10 +46,24 @@ class StoredJob(Protocol):
     def spec(self) -> dict[str, Any]:
         """The `JobCreate` as stored."""
 
+    @property
+    def run_indices(self) -> dict[str, list[int]] | None:
+        """What the present run is of; None is everything."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Pods by what they do; those that succeeded in earlier runs among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class ManifestInput:
-    """Everything that a manifest is made of. `priority_class` None leaves the class to the cluster's default."""
+    """Everything that a manifest is made of.
+
+    Attributes:
+        priority_class: None leaves the class to the cluster's default.
+        run_indices: what the run is of; None is everything.
+        succeeded: pods that succeeded in earlier runs.
+    """
 
     job_id: UUID
     installation_id: UUID | None
@@ -62,6 +74,8 @@ class ManifestInput:
     priority_class: str | None
     ttl_seconds: int
     spec: JobCreate
+    run_indices: RunIndices | None = None
+    succeeded: int = 0
 
     @classmethod
     def of(
@@ -85,6 +99,8 @@ class ManifestInput:
             priority_class=priorities.get(job.priority),
             ttl_seconds=ttl_seconds,
             spec=JobCreate.model_validate(job.spec),
+            run_indices=job.run_indices,
+            succeeded=job.counts.get("succeeded", 0),
         )
 
 
@@ -123,44 +139,34 @@ def _own_labels(job: ManifestInput) -> dict[str, str]:
 
 
 def _job_spec(job: ManifestInput, labels: dict[str, str]) -> Object:
-    spec = job.spec
+    part = part_of(job.spec, job.run_indices)
     return {
         "schedulerName": SCHEDULER,
         "queue": job.queue,
-        "minAvailable": gang.min_available(spec),
-        "minSuccess": spec.min_success,
-        # Volcano counts runs, and its webhook turns 0 into 3 (volcano-facts 2.6, v1.15.1)
-        "maxRetry": spec.retries.max + 1,
+        "minAvailable": min_available(job.spec, part),
+        "minSuccess": min_success(job.spec, part, job.succeeded),
+        # no policies and one run: what runs again is decided here, by cause and by index (ADR 0016). Volcano counts
+        # runs, and its webhook turns 0 into 3 (volcano-facts 2.6, v1.15.1)
+        "maxRetry": 1,
         "ttlSecondsAfterFinished": job.ttl_seconds,
         "priorityClassName": job.priority_class,
-        # gives each pod VC_TASK_INDEX, by which it finds its share of the work
-        "plugins": {"env": []},
-        "policies": _policies(spec.retries) or None,
-        "tasks": [_task(spec, index, labels) for index in range(len(spec.tasks))],
+        # gives each pod VC_TASK_INDEX, by which it finds its share of the work; where Volcano's number is not the
+        # pod's index, the template has the variable itself
+        "plugins": {} if any(each.numbered for each in part) else {"env": []},
+        "tasks": [_task(job.spec, each, labels) for each in part],
     }
 
 
-def _policies(retries: RetryPolicy) -> list[Object]:
-    """Lifecycle policies; none for a single run, where a failed pod must not restart anything."""
-    if retries.max == 0:
-        return []
-    if not retries.on:
-        return [{"event": "PodFailed", "action": "RestartJob"}]
-    return [{"exitCode": code, "action": _ACTIONS[rule.action]} for rule in retries.on for code in rule.exit_codes]
-
-
-def _task(spec: JobCreate, index: int, labels: dict[str, str]) -> Object:
-    task = spec.tasks[index]
-    name = gang.task_name(spec, index)
+def _task(spec: JobCreate, part: PartTask, labels: dict[str, str]) -> Object:
     return without_none(
         {
-            "name": name,
-            "replicas": task.replicas,
-            "minAvailable": gang.task_min_available(task),
-            "dependsOn": {"name": list(task.depends_on)} if task.depends_on else None,
+            "name": part.name,
+            "replicas": part.replicas,
+            "minAvailable": part.min_available,
+            "dependsOn": {"name": list(part.depends_on)} if part.depends_on else None,
             "template": {
                 "metadata": {"labels": dict(labels), "annotations": for_pods(spec.annotations)},
-                "spec": pod_spec(task, name),
+                "spec": pod_spec(part),
             },
         }
     )

@@ -4,7 +4,10 @@ from decimal import Decimal
 from typing import Any
 
 from app import quantity
+from app.cluster.names import INDEX_ANNOTATION, TURN_GATE, VOLCANO_TASK_INDEX_LABEL
+from app.cluster.run_part import PartTask
 from app.jobs import charges
+from app.jobs.array_validation import INDEX_VARIABLE, SIZE_VARIABLE
 from app.jobs.schemas import Resources, Task, Toleration
 
 Object = dict[str, Any]
@@ -12,14 +15,19 @@ Object = dict[str, Any]
 SCHEDULER = "volcano"
 
 
-def pod_spec(task: Task, name: str) -> Object:
+_VOLCANOS_VARIABLES = ("VC_TASK_INDEX", "VK_TASK_INDEX")
+
+
+def pod_spec(part: PartTask) -> Object:
     """Return the spec of a task's pods; the container has the name of the task."""
+    task = part.task
     claims = list(dict.fromkeys(volume.claim for volume in task.volumes))
     return without_none(
         {
             # the kubelet must not restart what Volcano counts as a run (volcano-sh/volcano#1075)
             "restartPolicy": "Never",
             "schedulerName": SCHEDULER,
+            "schedulingGates": [{"name": TURN_GATE}] if part.gated else None,
             "automountServiceAccountToken": False,
             "nodeSelector": dict(task.node_selector) or None,
             "tolerations": [_toleration(toleration) for toleration in task.tolerations] or None,
@@ -28,19 +36,20 @@ def pod_spec(task: Task, name: str) -> Object:
                 for index, claim in enumerate(claims)
             ]
             or None,
-            "containers": [_container(task, name, claims)],
+            "containers": [_container(part, claims)],
         }
     )
 
 
-def _container(task: Task, name: str, claims: list[str]) -> Object:
+def _container(part: PartTask, claims: list[str]) -> Object:
+    task = part.task
     return without_none(
         {
-            "name": name,
+            "name": part.name,
             "image": task.image,
             "command": list(task.command) or None,
             "args": list(task.args) or None,
-            "env": _environment(task) or None,
+            "env": (_numbers(part) + _environment(task)) or None,
             "resources": _resources(task.resources),
             "volumeMounts": [
                 without_none(
@@ -64,6 +73,23 @@ def _environment(task: Task) -> list[Object]:
         for name, source in sorted(task.secret_env.items())
     ]
     return secrets + [{"name": name, "value": value} for name, value in sorted(task.env.items())]
+
+
+def _numbers(part: PartTask) -> list[Object]:
+    """What tells a pod its index: Volcano's number where the two are the same, else what the controller wrote on it."""
+    names = (INDEX_VARIABLE,) if part.task.array else ()
+    numbers = [_field(name, _INDEX_FIELD if part.numbered else _NUMBER_FIELD) for name in names]
+    numbers += [_field(name, _INDEX_FIELD) for name in _VOLCANOS_VARIABLES if part.numbered]
+    size = part.task.array and {"name": SIZE_VARIABLE, "value": str(part.task.array.size)}
+    return [*numbers, size] if size else numbers
+
+
+_INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
+_NUMBER_FIELD = f"metadata.labels['{VOLCANO_TASK_INDEX_LABEL}']"
+
+
+def _field(name: str, path: str) -> Object:
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 def _resources(resources: Resources) -> Object:

@@ -4,20 +4,20 @@ Volcano's own counters drop to zero when a finished Job is killed once more (vol
 first, and what was counted before is never taken back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from app.cluster.observed import Counts as StatusCounts
 from app.cluster.observed import ObservedJob
-from app.controller.facts import FINISHED_PHASES, Counts, JobFacts, PodFacts, Situation
+from app.controller.facts import FINISHED_PHASES, KILLED, Counts, JobFacts, PodFacts, Situation
 
 
 def newest(pods: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
-    """The present pod of each name: a restarted pod has its predecessor's name and another uid."""
-    by_name: dict[str, PodFacts] = {}
+    """The present pod of each index of each task: one that runs again has another uid, and perhaps another name."""
+    by_index: dict[tuple[str, int], PodFacts] = {}
     for pod in sorted(pods, key=lambda pod: (not pod.gone, pod.attempt, pod.created_at, pod.uid)):
-        by_name[pod.name] = pod
-    return tuple(by_name[name] for name in sorted(by_name))
+        by_index[pod.task, pod.index] = pod
+    return tuple(by_index[key] for key in sorted(by_index))
 
 
 def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
@@ -28,20 +28,34 @@ def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
     that ran. With RestartTask it even makes pods for the run that it then does not allow.
     """
     seen = [pod.attempt for pod in situation.pods if pod.phase != "Pending"]
+    base = situation.job.attempt_base
     if volcano_job.phase in {"", "Pending", "Running"}:
-        seen.append(volcano_job.retry_count + 1)
-    return max(situation.job.attempt, 1, *seen)
+        seen.append(base + volcano_job.retry_count + 1)
+    return max(situation.job.attempt, base + 1, *seen)
 
 
 def count(situation: Situation, attempt: int) -> Counts:
-    """Count the pods of the present attempt; `succeeded` never falls and the sum is at most the replicas."""
+    """Count the pods of the present attempt; `succeeded` never falls and the sum is at most the replicas.
+
+    Where pods do not need each other each has attempts of its own, and its newest pod counts.
+    """
     job, volcano_job = situation.job, situation.volcano_job
     kept = (pod for pod in situation.pods if not pod.gone or pod.finished)  # what went without an end says nothing
-    pods = [pod for pod in newest(kept) if not pod.gone or pod.attempt >= attempt]
+    pods = newest(kept)
+    if job.plan.independent:
+        return _of_independents(job, pods)
+    pods = tuple(pod for pod in pods if not pod.gone or pod.attempt >= attempt)
     status = StatusCounts() if volcano_job is None else volcano_job.counts
     same_attempt = attempt == job.attempt
     succeeded = max(_with(pods, "Succeeded"), status.succeeded, job.counts.succeeded)
     failed = max(_with(pods, "Failed"), status.failed, job.counts.failed if same_attempt and not _alive(pods) else 0)
+    return _capped(job.replicas, succeeded, failed, _with(pods, "Running", "Unknown"), _with(pods, "Pending"))
+
+
+def _of_independents(job: JobFacts, pods: Sequence[PodFacts]) -> Counts:
+    """Volcano's counters are not asked: they are of its present Job, and a pod that runs again leaves them late."""
+    succeeded = max(_with(pods, "Succeeded"), job.counts.succeeded)
+    failed = sum(pod.phase == "Failed" and pod.reason != KILLED for pod in pods)
     return _capped(job.replicas, succeeded, failed, _with(pods, "Running", "Unknown"), _with(pods, "Pending"))
 
 
@@ -51,7 +65,7 @@ def at_the_end(counts: Counts, job: JobFacts, *, completed: bool) -> Counts:
     Volcano calls a Job Completed when at least `minAvailable` pods succeeded. When that is all of them, all succeeded,
     even those whose pods were deleted before we saw them end.
     """
-    if completed and job.min_success is None and job.min_available >= job.replicas:
+    if completed and not job.plan.independent and job.min_success is None and job.min_available >= job.replicas:
         return Counts(succeeded=job.replicas)
     return _capped(job.replicas, counts.succeeded, counts.failed, 0, 0)
 
@@ -60,11 +74,28 @@ def started_at(job: JobFacts, pods: Iterable[PodFacts], now: datetime) -> dateti
     """When the first pod started, by the node's clock, cut so that no duration is ever negative."""
     if job.started_at is not None:
         return job.started_at
+    first = _first_start(pods, now)
+    return first if first is None or job.submitted_at is None else max(first, job.submitted_at)
+
+
+def run_started_at(job: JobFacts, pods: Iterable[PodFacts], now: datetime) -> datetime | None:
+    """The same for the pods of the present run."""
+    if job.run_started_at is not None:
+        return job.run_started_at
+    first = _first_start((pod for pod in pods if pod.attempt > job.attempt_base), now)
+    earliest = job.started_at or job.submitted_at
+    return first if first is None or earliest is None else max(first, earliest)
+
+
+def ran_seconds(job: JobFacts, run_started: datetime | None, until: datetime) -> float:
+    """Seconds of all runs, the present one up to a moment; waiting and suspension are not among them."""
+    present = 0.0 if run_started is None else max(0.0, (until - run_started).total_seconds())
+    return job.ran_seconds + present
+
+
+def _first_start(pods: Iterable[PodFacts], now: datetime) -> datetime | None:
     starts = [pod.started_at for pod in pods if pod.started_at is not None]
-    if not starts:
-        return None
-    first = min(*starts, now)
-    return first if job.submitted_at is None else max(first, job.submitted_at)
+    return min(*starts, now) if starts else None
 
 
 def ended_at(situation: Situation, started: datetime | None) -> datetime:

@@ -5,8 +5,13 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from app.cluster.names import TURN_GATE
 from app.cluster.observed import ObservedJob, ObservedPodGroup
-from app.jobs.states import TERMINAL, Desired, JobState
+from app.controller.plan import NO_PLAN, Indices, JobPlan
+from app.jobs.states import TERMINAL, Desired, Ending, JobState
+
+KILLED = "Killed"
+"""Reason of a pod that ended because its run was stopped on our account: no failure of its own."""
 
 FINISHED_PHASES = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 """Phases of a Volcano Job after which nothing of it runs any more by itself (volcano-facts 2.3, v1.15.1)."""
@@ -48,6 +53,13 @@ class JobFacts:
         replicas: pods of all tasks.
         min_available: pods that must run together, of all tasks.
         min_success: pods that have to succeed, if the owner said how many.
+        attempt_base: attempts before the present Volcano Job.
+        run_indices: what the present run is of; None is everything.
+        ending: why the present run is being brought to an end, unless its owner wished so.
+        retries: whole runs that used up the owner's retries.
+        run_started_at: when the first pod of the present run started.
+        ran_seconds: of the runs before.
+        queue_deadline_at: when the job ends unless a pod has started.
     """
 
     id: UUID
@@ -71,6 +83,15 @@ class JobFacts:
     ended_at: datetime | None
     recorded_at: datetime | None
     cleaned_at: datetime | None
+    plan: JobPlan = NO_PLAN
+    attempt_base: int = 0
+    run_indices: Indices | None = None
+    ending: Ending | None = None
+    retries: int = 0
+    resumes: int = 0
+    run_started_at: datetime | None = None
+    ran_seconds: float = 0.0
+    queue_deadline_at: datetime | None = None
 
     @property
     def ended(self) -> bool:
@@ -86,6 +107,8 @@ class PodFacts:
         attempt: which run it belongs to, 1 for the first.
         reason: why it ended (OOMKilled, Error, Evicted, ...) or why it does not start (ImagePullBackOff, ...).
         deleting: it has a deletionTimestamp.
+        index: which of the task's indices it runs.
+        gates: its scheduling gates.
         gone: it is not in the cluster any more.
     """
 
@@ -105,12 +128,18 @@ class PodFacts:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     deleting: bool = False
+    gates: tuple[str, ...] = ()
     gone: bool = False
 
     @property
     def finished(self) -> bool:
         """Whether its containers have all ended."""
         return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def gated(self) -> bool:
+        """Whether it waits at our scheduling gate."""
+        return TURN_GATE in self.gates
 
     @property
     def alive(self) -> bool:
@@ -159,9 +188,25 @@ class Action(StrEnum):
     """What to do in the cluster after the decision is committed."""
 
     TERMINATE = "terminate"
+    ABORT = "abort"
+    ADMIT_PODS = "admit-pods"
+    DELETE_PODS = "delete-pods"
     CONFIRM_ABSENCE = "confirm-absence"
     RELEASE_FINALIZER = "release-finalizer"
     DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """What the next run of a job begins with, once nothing of the present one is left.
+
+    Attributes:
+        run_indices: what it is of; None is everything.
+        ran_seconds: of all runs so far.
+    """
+
+    run_indices: Indices | None
+    ran_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +219,9 @@ class Decision:
         cleaned: the ended job's Volcano Job is gone.
         look_again_seconds: when to decide anew although nothing changes; None is never.
         strange_phase: Volcano showed a phase that we do not know.
+        to_admit: pods that ADMIT_PODS lets go from our scheduling gate.
+        to_delete: failed pods that DELETE_PODS removes, so that Volcano makes them anew.
+        next_run: the present run is over and gone; the job waits for another one, held or suspended.
     """
 
     state: JobState
@@ -189,3 +237,9 @@ class Decision:
     cleaned: bool = False
     look_again_seconds: float | None = None
     strange_phase: bool = False
+    ending: Ending | None = None
+    retries: int = 0
+    run_started_at: datetime | None = None
+    to_admit: tuple[PodFacts, ...] = ()
+    to_delete: tuple[PodFacts, ...] = ()
+    next_run: NextRun | None = None

@@ -1,14 +1,16 @@
 """From rows and caches to the facts that `decide` is told, and from its decision back to what the rows lack. Pure."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.cluster.observed import ObservedPod
-from app.controller.facts import Counts, Decision, JobFacts, PodFacts
-from app.jobs.states import Desired, JobState
+from app.controller.facts import KILLED, Counts, Decision, JobFacts, PodFacts
+from app.controller.plan import Indices, all_needed, plan_of
+from app.jobs.states import STOPPING, Desired, Ending, JobState
 
-_WRITTEN = ("reason", "message", "attempt", "k8s_uid", "started_at")
+_WRITTEN = ("reason", "message", "attempt", "k8s_uid", "started_at", "ending", "retries", "run_started_at")
 _POD_FIELDS = (
     *("uid", "name", "attempt", "task", "index", "phase", "node", "exit_code", "reason", "message", "restarts"),
     *("resources", "created_at", "started_at", "ended_at"),
@@ -17,8 +19,6 @@ _POD_FIELDS = (
 
 def job_facts(row: Any) -> JobFacts:
     """Read a row of `jobs`."""
-    tasks = row.spec["tasks"]
-    replicas = sum(task["replicas"] for task in tasks)
     return JobFacts(
         id=row.id,
         team=row.team,
@@ -30,8 +30,8 @@ def job_facts(row: Any) -> JobFacts:
         reason=row.reason,
         message=row.message,
         counts=Counts(**row.counts),
-        replicas=replicas,
-        min_available=_all_needed(row.spec, replicas),
+        replicas=sum(task["replicas"] for task in row.spec["tasks"]),
+        min_available=all_needed(row.spec),
         min_success=row.spec.get("min_success"),
         attempt=row.attempt,
         k8s_uid=row.k8s_uid,
@@ -41,20 +41,20 @@ def job_facts(row: Any) -> JobFacts:
         ended_at=row.ended_at,
         recorded_at=row.recorded_at,
         cleaned_at=row.cleaned_at,
+        plan=plan_of(row.spec),
+        attempt_base=row.attempt_base,
+        run_indices=row.run_indices,
+        ending=None if row.ending is None else Ending(row.ending),
+        retries=row.retries,
+        resumes=row.resumes,
+        run_started_at=row.run_started_at,
+        ran_seconds=row.ran_seconds,
+        queue_deadline_at=row.queue_deadline_at,
     )
 
 
-def _all_needed(spec: Mapping[str, Any], replicas: int) -> int:
-    """How many pods have to succeed for Volcano to call the Job Completed (volcano-facts 2.3, state Running)."""
-    given: int | None = spec.get("min_available")
-    tasks = [task for task in spec["tasks"] if not task.get("depends_on")]
-    least: list[int] = [
-        task["replicas"] if task.get("min_available") is None else task["min_available"] for task in tasks
-    ]
-    return min(replicas, sum(least) if given is None else given)
-
-
 def pod_facts(
+    job: JobFacts,
     seen: Iterable[ObservedPod],
     departed: Iterable[ObservedPod],
     recorded: Iterable[Any],
@@ -65,6 +65,7 @@ def pod_facts(
     """Join the pods in the cluster with those that went and those that were recorded before.
 
     Args:
+        job: to which they belong.
         seen: in the cluster.
         departed: seen to go, as they were at the last.
         recorded: rows of `job_pods`.
@@ -72,31 +73,69 @@ def pod_facts(
         complete: whether the first list of pods is complete; before it, an absence makes no pod gone.
     """
     known = {row.uid: _from_row(row, gone=complete or row.gone_at is not None) for row in recorded}
-    known |= {pod.uid: _from_cluster(pod, read_at, gone=True) for pod in departed}
-    known |= {pod.uid: _from_cluster(pod, read_at) for pod in seen}
-    return tuple(known.values())
+    before = dict(known)
+    known |= {pod.uid: _from_cluster(job, pod, read_at, before.get(pod.uid), gone=True) for pod in departed}
+    known |= {pod.uid: _from_cluster(job, pod, read_at, before.get(pod.uid)) for pod in seen}
+    return tuple(_numbered(job, known.values()))
 
 
-def _from_cluster(pod: ObservedPod, read_at: datetime, *, gone: bool = False) -> PodFacts:
+def _from_cluster(
+    job: JobFacts, pod: ObservedPod, read_at: datetime, before: PodFacts | None, *, gone: bool = False
+) -> PodFacts:
     return PodFacts(
         uid=pod.uid,
         name=pod.name,
         task=pod.task,
-        index=pod.index or 0,
-        attempt=(pod.retry_count or 0) + 1,
+        index=_index(job.plan.indices(job.run_indices), pod),
+        attempt=max(job.attempt_base + (pod.retry_count or 0) + 1, before.attempt if before else 1),
         phase=pod.phase,
         created_at=pod.created_at or read_at,
         node=pod.node,
         exit_code=pod.exit_code,
-        reason=pod.reason or pod.disruption or None,
+        reason=_reason(job, pod, before),
         message=pod.message or None,
         restarts=pod.restarts,
         resources=pod.resources,
         started_at=pod.started_at,
         ended_at=pod.ended_at,
         deleting=pod.deleting,
+        gates=pod.gates,
         gone=gone,
     )
+
+
+def _index(indices: Indices, pod: ObservedPod) -> int:
+    """Volcano numbers the pods of a run from 0; which of the job's indices that is, the run says."""
+    number, of_task = pod.index or 0, indices.get(pod.task, ())
+    return of_task[number] if number < len(of_task) else number
+
+
+def _reason(job: JobFacts, pod: ObservedPod, before: PodFacts | None) -> str | None:
+    """Why a pod failed: the disruption that ended it says more than its container's `Error`."""
+    if pod.phase != "Failed":
+        return pod.reason or pod.disruption or None
+    if before is not None and before.finished:
+        return before.reason
+    if pod.disruption and pod.reason in {"", "Error"}:
+        return pod.disruption
+    if pod.deleting and pod.reason in {"", "Error"} and (job.ending is not None or job.state in STOPPING):
+        return KILLED
+    return pod.reason or pod.disruption or None
+
+
+def _numbered(job: JobFacts, pods: Iterable[PodFacts]) -> list[PodFacts]:
+    """Where pods do not need each other, a pod that follows a failed one of its index is that index's next attempt."""
+    if not job.plan.independent:
+        return list(pods)
+    failures: dict[tuple[str, int], int] = {}
+    numbered: list[PodFacts] = []
+    for pod in sorted(pods, key=lambda pod: (pod.created_at, pod.uid)):
+        key = pod.task, pod.index
+        attempt = max(pod.attempt, failures.get(key, 0) + 1)
+        numbered.append(replace(pod, attempt=attempt))
+        if pod.phase == "Failed":
+            failures[key] = attempt
+    return numbered
 
 
 def _from_row(row: Any, *, gone: bool) -> PodFacts:
@@ -126,6 +165,33 @@ def changed_facts(row: Any, decision: Decision, read_at: datetime) -> dict[str, 
         facts["submitted_at"] = read_at
     if decision.ended_at is not None:
         facts["ended_at"] = decision.ended_at
+    if decision.run_started_at is not None and row.queue_deadline_at is not None:
+        facts["queue_deadline_at"] = None
     if "reason" in facts or "message" in facts or decision.state != row.state:
         facts |= {"reason": decision.reason, "message": decision.message}
+    return facts | _next_facts(row, decision, read_at)
+
+
+def _next_facts(row: Any, decision: Decision, read_at: datetime) -> dict[str, Any]:
+    """The columns with which a job waits for its next run; the name of its next Volcano Job is the caller's to add."""
+    facts: dict[str, Any] = {}
+    following = decision.next_run
+    if following is not None:
+        facts = dict.fromkeys(("released_at", "due_at", "lock_token", "lock_expires_at", "attempted_at"))
+        facts |= {"attempt_base": decision.attempt, "ran_seconds": following.ran_seconds}
+        facts["run_indices"] = None if following.run_indices is None else dict(following.run_indices)
+    if decision.state is JobState.HELD and row.state != JobState.HELD:
+        facts |= waiting_facts(row.spec, read_at)
     return facts
+
+
+def longest_suffix(job: JobFacts) -> str:
+    """As `validation.longest_suffix`, of a whole job."""
+    tasks = job.plan.tasks
+    return max((f"-{task.name}-{max(len(task.indices) - 1, place)}" for place, task in enumerate(tasks)), key=len)
+
+
+def waiting_facts(spec: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """The columns of a job that begins to wait."""
+    seconds = spec.get("queue_timeout_seconds")
+    return {"waiting_since": at, "queue_deadline_at": None if seconds is None else at + timedelta(seconds=seconds)}

@@ -9,6 +9,9 @@ MAXIMUM_MESSAGE_LENGTH = 1024
 NOT_PICKED_UP = timedelta(seconds=60)
 """After this long without a status or a PodGroup the owner is told that Volcano has not looked at the job."""
 
+WAITING_FOR_QUOTA = "QuotaExceeded"
+"""Of a job that its owner resumed: it waits until its team's quota has room, as when it is accepted."""
+
 _NAMED_PODS = 3
 _COMMANDS_THAT_MAY_BE_LOST = 3
 
@@ -102,6 +105,13 @@ def why_failed(pods: Sequence[PodFacts], phase: str) -> Why:
     last = max(pod.attempt for pod in failed)
     first = min((pod for pod in failed if pod.attempt == last), key=_end_of)
     return first.reason or "Error", _cut(_pod_message(first))
+
+
+def why_again(pods: Sequence[PodFacts]) -> str:
+    """Say what failed and that it runs again."""
+    first = min(pods, key=_end_of)
+    more = f" So did {len(pods) - 1} more." if len(pods) > 1 else ""
+    return _cut(f"{_pod_message(first)}{more} It runs again.")
 
 
 def partial_success(counts: Counts, job: JobFacts) -> Why:

@@ -7,12 +7,14 @@ import asyncio
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from secrets import token_hex
 from typing import Any
 from uuid import UUID
 
 from app.cluster.errors import NOT_FOUND, ClusterError, NotFound
 from app.cluster.observe import observe_job
 from app.cluster.observed import ObservedPod
+from app.cluster.pods import Pods
 from app.cluster.volcano import Volcano
 from app.controller import gather
 from app.controller.acting import Actor
@@ -24,8 +26,8 @@ from app.controller.together import run_together
 from app.controller.view import ClusterView
 from app.controller.workqueue import WorkQueue
 from app.db import Sessions, is_away
-from app.failpoints import CANCEL_RECORDED, OBSERVE_BEFORE_COMMIT, OBSERVE_COMMITTED, failpoint
-from app.jobs import history
+from app.failpoints import CANCEL_RECORDED, OBSERVE_BEFORE_COMMIT, OBSERVE_COMMITTED, RUN_RECORDED, failpoint
+from app.jobs import history, identity
 from app.jobs.states import TERMINAL, JobState
 from app.telemetry import ENDED, QUEUE_DEPTH, RECONCILE_ERRORS, WATCH_STRANGE, get_logger
 
@@ -36,6 +38,7 @@ _WORKERS = 6
 _IN_FLIGHT_WAIT_SECONDS = 0.5
 _AWAY_PAUSE_SECONDS = 1.0
 _BUSY_PAUSE_SECONDS = 0.5
+_BETWEEN_RUNS = {JobState.HELD, JobState.SUSPENDED}
 _log = get_logger(__name__)
 
 
@@ -56,8 +59,9 @@ class Reconciler:
         sessions: to Postgres.
         lease: of the leader, fences each write.
         view: the caches.
-        volcano: the verbs.
+        volcano: the verbs about Jobs.
         work: where keys come from.
+        pods: the verbs about pods.
         submitting: ids of jobs whose create call is under way in this process; they are looked at afterwards.
         busy: whether many create calls are under way; looks are fewer then.
         retention_seconds: how long a finished Job stays in the cluster.
@@ -72,6 +76,7 @@ class Reconciler:
         volcano: Volcano,
         work: WorkQueue[UUID],
         *,
+        pods: Pods,
         submitting: Container[UUID],
         busy: Callable[[], bool],
         retention_seconds: float,
@@ -86,7 +91,7 @@ class Reconciler:
         self._busy = busy
         self._retention_seconds = retention_seconds
         self._on_progress = on_progress
-        self._actor = Actor(volcano)
+        self._actor = Actor(volcano, pods)
         self._read_rows: asyncio.Queue[tuple[Any, list[Any], datetime]] = asyncio.Queue(BATCH)
 
     async def run(self) -> None:
@@ -134,7 +139,7 @@ class Reconciler:
             now=read_at,
             volcano_job=shown,
             absence=Absence.UNSEEN if view.jobs.synced.is_set() else Absence.UNKNOWN,
-            pods=gather.pod_facts(view.pods_of(job.id, uid), departed, recorded, read_at, complete=complete),
+            pods=gather.pod_facts(job, view.pods_of(job.id, uid), departed, recorded, read_at, complete=complete),
             pods_complete=complete,
             pod_group=None if uid is None else view.pod_group_of(uid),
             queue_state=view.queue_state(job.queue),
@@ -183,7 +188,7 @@ class Reconciler:
         self._view.forget_departed(key, look.departed)
         shown = look.situation.volcano_job
         for action in decision.actions:
-            if shown is not None and (words := await self._actor.act(action, shown, key, look.situation.now)):
+            if shown is not None and (words := await self._actor.act(action, shown, decision, key, look.situation.now)):
                 await self._write(look, replace(decision, message=words[:MAXIMUM_MESSAGE_LENGTH]))
                 return False
         if decision.look_again_seconds is not None:
@@ -214,6 +219,10 @@ class Reconciler:
                 self._view.forget_departed(row.id)
             return True
         facts = gather.changed_facts(row, decision, at)
+        if decision.next_run is not None:
+            facts["k8s_name"] = identity.next_k8s_name(
+                row.name, gather.longest_suffix(look.situation.job), token_hex(3)
+            )
         if not facts and not pods and decision.state == row.state:
             return True
         async with fenced(self._sessions, self._lease) as session:
@@ -237,9 +246,13 @@ class Reconciler:
     def _moved(self, job_id: UUID, state: JobState) -> None:
         if state is JobState.CANCELLED:
             failpoint(CANCEL_RECORDED)
+        if state in _BETWEEN_RUNS:
+            failpoint(RUN_RECORDED)
+            self._actor.forget(job_id)
+            self._work.add(job_id)  # its owner may have resumed it meanwhile
         if state in TERMINAL:
             ENDED.labels(str(state)).inc()
             self._actor.forget(job_id)
             self._work.add(job_id)  # now that the end is committed, the finalizer may go
-        if state is JobState.RUNNING or state in TERMINAL:
+        if state is JobState.RUNNING or state in _BETWEEN_RUNS or state in TERMINAL:
             self._on_progress()

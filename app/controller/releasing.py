@@ -44,7 +44,7 @@ class Releaser:
         view: the caches: queues and nodes.
         settings: the window's size and the time between two looks.
         on_released: called when jobs are on the work list.
-        look: called with the id of each job that is being cancelled.
+        look: called with the id of each job that is being cancelled or suspended.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Releaser:
             try:
                 await self._charge_all()
                 more = await self._release()
-                await self._look_at_cancelling()
+                await self._look_at_stopping()
             except Exception as error:
                 if not is_away(error):
                     raise
@@ -158,9 +158,9 @@ class Releaser:
             for row in fitting(limits, used, rows):
                 await releases.charge(session, team, row.id, row.charges, release.WAITING_FOR_RELEASE)
 
-    async def _look_at_cancelling(self) -> None:
+    async def _look_at_stopping(self) -> None:
         async with self._sessions() as session:
-            for job_id in await history.cancelling_ids(session):
+            for job_id in await history.stopping_ids(session):
                 self._look(job_id)
 
 

@@ -8,8 +8,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.cluster.client import ClusterClient
+from app.cluster.pods import Pods
 from app.cluster.volcano import Volcano
 from app.controller import leader
+from app.controller.expiring import expire_for_ever
 from app.controller.hints import listen
 from app.controller.leader import Lease
 from app.controller.namespaces import Namespaces
@@ -74,6 +76,7 @@ class Term:
             self._view,
             volcano,
             self._work,
+            pods=Pods(client),
             submitting=self._submitter.submitting,
             busy=lambda: self._submitter.busy,
             retention_seconds=settings.retention_seconds,
@@ -100,6 +103,7 @@ class Term:
             self._submitter.run(),
             self._reconciler.run(),
             self._sweeper.run(),
+            expire_for_ever(self._sessions, self._lease, every_seconds=self._settings.work_poll_seconds),
         )
 
     def _channels(self) -> dict[str, Callable[[str], None]]:

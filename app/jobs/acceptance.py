@@ -140,10 +140,10 @@ def quota_of(row: Record) -> Quota:
 GIVEN = (
     *("id", "team", "name", "queue", "k8s_namespace", "k8s_name", "spec", "charges", "charged", "priority"),
     *("priority_rank", "labels", "submitted_by", "desired", "state", "reason", "message", "counts"),
-    *("idempotency_key", "request_hash", "attempt", "created_at", "ended_at"),
+    *("idempotency_key", "request_hash", "attempt", "created_at", "ended_at", "queue_deadline_at"),
     "open_parents",
 )
-"""The columns that a job begins with; all others are null."""
+"""The columns that a job begins with; all others are null, or 0."""
 
 
 def charge_rows() -> TableValuedAlias:

@@ -15,15 +15,29 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import table
 from app.jobs.models import JobPodRow
-from app.jobs.states import TERMINAL, JobState
+from app.jobs.states import STOPPING, TERMINAL, JobState
 from app.jobs.transitions import jobs, move, record_event
 
 job_pods = table(JobPodRow)
 
 _READ = (
-    *("id", "team", "queue", "k8s_namespace", "k8s_name", "spec", "desired", "state", "reason", "message", "counts"),
+    *(
+        "id",
+        "team",
+        "name",
+        "queue",
+        "k8s_namespace",
+        "k8s_name",
+        "spec",
+        "desired",
+        "state",
+        "reason",
+        "message",
+        "counts",
+    ),
     *("attempt", "k8s_uid", "lock_token", "lock_expires_at", "submitted_at", "started_at", "ended_at"),
-    *("recorded_at", "cleaned_at"),
+    *("recorded_at", "cleaned_at", "attempt_base", "run_indices", "ending", "retries", "resumes", "run_started_at"),
+    *("ran_seconds", "queue_deadline_at"),
 )
 
 
@@ -124,7 +138,7 @@ _UPSERT_POD = _upsert_pod()
 
 async def live_ids(session: AsyncSession, after: UUID | None, limit: int) -> list[UUID]:
     """Ids of jobs that were sent to the cluster, or may have been, and have not ended; a page behind `after`."""
-    states = [JobState.SUBMITTING, JobState.PENDING, JobState.RUNNING, JobState.CANCELLING]
+    states = [JobState.SUBMITTING, JobState.PENDING, JobState.RUNNING, *sorted(STOPPING)]
     statement = select(jobs.c.id).where(jobs.c.state.in_(states)).order_by(jobs.c.id).limit(limit)
     if after is not None:
         statement = statement.where(jobs.c.id > after)
@@ -144,9 +158,9 @@ async def uncleaned_ids(session: AsyncSession, ended_after: datetime | None, lim
     return [(row.id, row.ended_at) for row in await session.execute(statement)]
 
 
-async def cancelling_ids(session: AsyncSession) -> list[UUID]:
-    """Ids of jobs that are being cancelled."""
-    return list((await session.execute(select(jobs.c.id).where(jobs.c.state == JobState.CANCELLING))).scalars())
+async def stopping_ids(session: AsyncSession) -> list[UUID]:
+    """Ids of jobs that are being cancelled or suspended."""
+    return list((await session.execute(select(jobs.c.id).where(jobs.c.state.in_(sorted(STOPPING))))).scalars())
 
 
 async def known_ids(session: AsyncSession, ids: Sequence[UUID]) -> set[UUID]:

@@ -25,6 +25,17 @@ def k8s_name_candidates(spec: JobCreate, job_id: UUID) -> list[str]:
     return [spec.name, *(_joined(spec.name, tail, room) for tail in tails)]
 
 
+def next_k8s_name(name: str, longest_suffix: str, token: str) -> str:
+    """A name for the next run of a job, whose pods must not be taken for those of the run before.
+
+    Args:
+        name: of the job.
+        longest_suffix: what the longest name of a pod adds to it.
+        token: random digits; where they do not fit beside the pod's suffix, fewer are left.
+    """
+    return _joined(name, f"r{token}", MAXIMUM_POD_NAME - len(longest_suffix))
+
+
 def _joined(name: str, tail: str, room: int) -> str:
     kept = name[: max(0, room - len(tail) - 1)].rstrip("-")
     return f"{kept}-{tail}" if kept else tail[:room]

@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.types import Uuid
 
 from app.db import table
-from app.jobs.states import Desired, JobState
-from app.jobs.transitions import add_usage, job_events, jobs
+from app.jobs.states import Desired, Ending, JobState
+from app.jobs.transitions import add_usage, job_events, jobs, move
 from app.queues.models import QueueRow
 from app.teams.models import TeamQuotaRow, TeamRow
 
@@ -141,6 +141,35 @@ async def charge(session: AsyncSession, team: str, job_id: UUID, charges: dict[s
         return False
     await add_usage(session, team, charges, sign=1)
     return True
+
+
+async def expired(session: AsyncSession, limit: int) -> list[Any]:
+    """Jobs that never reached the cluster within their `queue_timeout_seconds`: id and spec."""
+    statement = (
+        select(jobs.c.id, jobs.c.spec["queue_timeout_seconds"].as_integer().label("seconds"))
+        .where(
+            jobs.c.queue_deadline_at <= func.now(),
+            jobs.c.ended_at.is_(None),
+            jobs.c.state == JobState.HELD,
+        )
+        .order_by(jobs.c.queue_deadline_at)
+        .limit(limit)
+    )
+    return list(await session.execute(statement))
+
+
+async def expire(session: AsyncSession, job_id: UUID, seconds: int) -> bool:
+    """End a held job whose time to wait is over; False when it is held no more."""
+    message = f"No pod of the job started within its queue_timeout_seconds of {seconds}."
+    return await move(
+        session,
+        job_id,
+        JobState.FAILED,
+        at=func.now(),
+        sources=[JobState.HELD],
+        reason=Ending.QUEUE_TIMEOUT,
+        message=message,
+    )
 
 
 def _among(ids: Sequence[UUID]) -> Any:

@@ -23,7 +23,7 @@ from app.errors import (
     QuotaExceeded,
     ValidationError,
 )
-from app.jobs import cancellation, service, store
+from app.jobs import cancellation, service, store, suspension
 from app.jobs.fields import KEY_LENGTH, KEY_PATTERN
 from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate
@@ -175,3 +175,17 @@ async def cancel_job(job_id: UUID, caller: Caller, sessions: SessionMaker, body:
     """Cancel a job. Repeated calls change nothing more; a job that has ended is a conflict."""
     caller.require(Role.SUBMITTER)
     return job_read(await cancellation.cancel(sessions, job_id, caller.team, body.reason))
+
+
+@router.post("/jobs/{job_id}/suspend", status_code=HTTPStatus.ACCEPTED, responses=responses(Conflict, JobFinished))
+async def suspend_job(job_id: UUID, caller: Caller, sessions: SessionMaker) -> JobRead:
+    """Stop a job for now and give its GPUs and its quota back; what it has finished stays finished."""
+    caller.require(Role.SUBMITTER)
+    return job_read(await suspension.suspend(sessions, job_id, caller.team))
+
+
+@router.post("/jobs/{job_id}/resume", status_code=HTTPStatus.ACCEPTED, responses=responses(Conflict, JobFinished))
+async def resume_job(job_id: UUID, caller: Caller, sessions: SessionMaker) -> JobRead:
+    """Let a suspended job go on, once its team's quota has room; no retry is used up."""
+    caller.require(Role.SUBMITTER)
+    return job_read(await suspension.resume(sessions, job_id, caller.team))

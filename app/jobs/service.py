@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -159,10 +159,16 @@ def new_row(
         **_awaiting(verdict, created_at),
         "id": job_id,
         "created_at": created_at,
+        "queue_deadline_at": _queue_deadline(submission.spec, created_at),
         "k8s_namespace": facts.namespace,
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
     }
+
+
+def _queue_deadline(spec: JobCreate, waits_from: datetime) -> datetime | None:
+    seconds = spec.queue_timeout_seconds
+    return None if seconds is None else waits_from + timedelta(seconds=seconds)
 
 
 def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, Any]:

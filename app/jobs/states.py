@@ -31,6 +31,7 @@ class Ending(StrEnum):
     """Why the present run of a job is being brought to an end, once its owner's wish is not the reason."""
 
     RESTART = "restart"
+    RESTART_WHOLE = "restart-whole"
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     QUEUE_TIMEOUT = "QueueTimeout"
 

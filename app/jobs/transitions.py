@@ -26,6 +26,9 @@ CHANNEL = "pumice_jobs"
 ACCEPTED_CHANNEL = "pumice_jobs_accepted"
 """The same for jobs that were only accepted: there may be something to release, and nothing to look at yet."""
 
+_FREE = TERMINAL | {JobState.SUSPENDED}
+"""States in which a job is not counted into its team's usage (cases C-07 and Q-13)."""
+
 Moment = datetime | ColumnElement[datetime]
 """A time that was read, or Postgres' own when the statement is carried out."""
 
@@ -47,12 +50,13 @@ async def move(
 
     Nothing changes when the job is in none of `sources` (by default: the states that may become `target`), or when
     `lock_token` is given and is not the row's. A terminal target sets `ended_at`, frees the quota and takes the job
-    off the work list. `facts` are further columns to set.
+    off the work list; a suspended job frees the quota too. `facts` are further columns to set.
     """
     allowed = sources_of(target) if sources is None else frozenset(sources) & sources_of(target)
     values: dict[str, Any] = {"state": target, "reason": reason, "message": message, **facts}
     if target in TERMINAL:
         values |= {"ended_at": facts.get("ended_at") or at, "due_at": None, "lock_token": None, "lock_expires_at": None}
+    if target in _FREE:
         values["charged"] = False
     conditions = [jobs.c.id == job_id, jobs.c.state.in_(allowed)]
     if lock_token is not None:
@@ -68,7 +72,7 @@ async def move(
     ).one_or_none()
     if moved is None:
         return False
-    if target in TERMINAL and moved.charged:
+    if target in _FREE and moved.charged:
         await add_usage(session, moved.team, moved.charges, sign=-1)
     await record_event(session, job_id, moved.team, event, target, at=at, reason=reason, message=message)
     if target in TERMINAL:

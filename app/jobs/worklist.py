@@ -15,7 +15,7 @@ from sqlalchemy import CTE, Text, Uuid, bindparam, case, column, func, insert, l
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.jobs.states import Desired, JobState
+from app.jobs.states import STOPPING, Desired, JobState
 from app.jobs.transitions import job_events, jobs, move, record_event
 
 MAXIMUM_MESSAGE_LENGTH = 1024
@@ -44,6 +44,8 @@ class Claim:
     priority: str
     labels: dict[str, str]
     spec: dict[str, Any]
+    run_indices: dict[str, list[int]] | None
+    counts: dict[str, int]
     waited_seconds: float
     reason: str | None
     maybe_sent: bool
@@ -90,7 +92,7 @@ async def claim_due(session: AsyncSession, token: UUID, *, limit: int, lease_sec
 
 _CLAIMED = (
     *("id", "team", "queue", "k8s_namespace", "k8s_name", "name", "priority", "priority_rank", "labels"),
-    "spec",
+    *("spec", "run_indices", "counts"),
 )
 
 _WAITED = func.extract("epoch", func.now() - jobs.c.released_at).label("waited_seconds")
@@ -125,6 +127,8 @@ def _claim(row: Any, token: UUID) -> Claim:
         priority=row.priority,
         labels=row.labels,
         spec=row.spec,
+        run_indices=row.run_indices,
+        counts=row.counts,
         waited_seconds=float(row.waited_seconds),
         reason=row.reason,
         maybe_sent=row.before == JobState.SUBMITTING,
@@ -161,13 +165,12 @@ async def mark_submitted(session: AsyncSession, created: Sequence[Created]) -> s
         .where(
             jobs.c.id == given.c.id,
             jobs.c.lock_token == given.c.token,
-            jobs.c.state.in_([JobState.SUBMITTING, JobState.CANCELLING]),
+            jobs.c.state.in_([JobState.SUBMITTING, *STOPPING]),
         )
         .values(
             state=case((jobs.c.state == JobState.SUBMITTING, JobState.PENDING), else_=jobs.c.state),
             k8s_uid=given.c.k8s_uid,
-            attempt=1,
-            submitted_at=func.now(),
+            **_SUBMITTED,
             **_UNLOCKED,
         )
         .returning(jobs.c.id, jobs.c.team, jobs.c.state)
@@ -179,6 +182,11 @@ async def mark_submitted(session: AsyncSession, created: Sequence[Created]) -> s
     return set(rows.scalars())
 
 
+_SUBMITTED: dict[str, Any] = {
+    "attempt": jobs.c.attempt_base + 1,
+    "submitted_at": func.coalesce(jobs.c.submitted_at, func.now()),
+}
+
 _UNLOCKED: dict[str, Any] = {"lock_token": None, "lock_expires_at": None, "due_at": None}
 
 
@@ -189,13 +197,12 @@ async def adopt(session: AsyncSession, job_id: UUID, k8s_uid: str) -> bool:
         .where(
             jobs.c.id == job_id,
             jobs.c.k8s_uid.is_(None),
-            jobs.c.state.in_([JobState.SUBMITTING, JobState.CANCELLING]),
+            jobs.c.state.in_([JobState.SUBMITTING, *STOPPING]),
         )
         .values(
             state=case((jobs.c.state == JobState.SUBMITTING, JobState.PENDING), else_=jobs.c.state),
             k8s_uid=k8s_uid,
-            attempt=1,
-            submitted_at=func.now(),
+            **_SUBMITTED,
             reason=None,
             message=None,
             **_UNLOCKED,
@@ -237,7 +244,7 @@ async def put_back(
     ours = update(jobs).where(jobs.c.id == claim.id, jobs.c.lock_token == claim.token)
     back = await session.execute(ours.where(jobs.c.state == JobState.SUBMITTING).values(facts).returning(jobs.c.id))
     if back.scalar_one_or_none() is None:
-        await session.execute(ours.where(jobs.c.state == JobState.CANCELLING).values(_UNLOCKED))
+        await session.execute(ours.where(jobs.c.state.in_(STOPPING)).values(_UNLOCKED))
         return False
     if reason is not None and reason != claim.reason:
         await record_event(session, claim.id, claim.team, "put-back", state, at=func.now(), reason=reason, message=text)
@@ -253,7 +260,7 @@ async def fail(session: AsyncSession, claim: Claim, reason: str, message: str) -
     if not failed:
         await session.execute(
             update(jobs)
-            .where(jobs.c.id == claim.id, jobs.c.lock_token == claim.token, jobs.c.state == JobState.CANCELLING)
+            .where(jobs.c.id == claim.id, jobs.c.lock_token == claim.token, jobs.c.state.in_(STOPPING))
             .values(_UNLOCKED)
         )
     return failed

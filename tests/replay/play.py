@@ -11,9 +11,6 @@ from tests.replay.world import World
 
 Object = dict[str, Any]
 
-_FURTHER_RUNS = {"07": 1, "08": 2}
-"""Recordings whose jobs were to run again when a pod failed; the others leave Volcano's default of no policy."""
-
 _PRIORITIES = {"batch-low": "low", "batch-high": "high"}
 
 
@@ -89,19 +86,14 @@ class Play:
 def body_of(recording: Recording, job: Object) -> Object:
     """What a user would have submitted to Pumice to get a recorded Job."""
     spec = job["spec"]
-    body: Object = {
+    # the recorder's restarts were Volcano's; Pumice, asked for retries, would stop what Volcano starts again
+    return {
         "name": job["metadata"]["name"],
         "queue": spec["queue"],
         "min_available": spec["minAvailable"],
         "priority": _PRIORITIES.get(spec.get("priorityClassName", ""), "normal"),
         "tasks": [_task_of(task) for task in spec["tasks"]],
     }
-    further = _FURTHER_RUNS.get(recording.name[:2], 0)
-    if further:
-        policies = spec.get("policies") or spec["tasks"][0]["policies"]
-        rule = {"exit_codes": [1], "action": "restart_task"}
-        body["retries"] = {"max": further, "on": [rule] if policies[0]["action"] == "RestartTask" else []}
-    return body
 
 
 def _task_of(task: Object) -> Object:

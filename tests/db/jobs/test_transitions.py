@@ -54,7 +54,7 @@ async def test_moves_as_the_table_says(team: Any, sessions: Sessions, source: Jo
         assert (after["state"], after["reason"], after["message"]) == (target, "Why", "Because.")
         assert await events_of(sessions, job_id) == [("accepted", "held"), ("state", target)]
         assert (after["ended_at"] is not None) is (target in TERMINAL)
-        assert after["charged"] is (target not in TERMINAL)
+        assert after["charged"] is (target not in {*TERMINAL, JobState.SUSPENDED})
         assert (after["due_at"] is None) is (target in TERMINAL)
 
 

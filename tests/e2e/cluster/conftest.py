@@ -147,8 +147,7 @@ async def witness(kube: Kube, run: str) -> AsyncIterator[Witness]:
     looking.cancel()
     with suppress(asyncio.CancelledError):
         await looking
-    twice = {job_id: uids for job_id, uids in witness.uids.items() if len(uids) > 1}
-    assert not twice, f"jobs with more than one Volcano Job: {twice}"
+    assert not witness.twice(), f"Volcano Jobs that were there twice: {witness.twice()}"
 
 
 @_session

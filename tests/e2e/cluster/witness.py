@@ -28,6 +28,8 @@ class Witness:
 
     def __init__(self, kube: Kube, shape: Shape, run: str) -> None:
         self.uids: dict[str, set[str]] = defaultdict(set)
+        self.by_name: dict[str, set[str]] = defaultdict(set)
+        self.at_once: dict[str, set[str]] = defaultdict(set)
         self.peaks: dict[str, Decimal] = defaultdict(Decimal)
         self.rounds = 0
         self._kube = kube
@@ -44,9 +46,15 @@ class Witness:
 
     async def look(self) -> None:
         """Look once."""
+        present: dict[str, set[str]] = defaultdict(set)
         for job in await self._kube.list(JOB.collection_path, JOB_ID_LABEL):
             if self._is_ours(job):
-                self.uids[job["metadata"]["labels"][JOB_ID_LABEL]].add(job["metadata"]["uid"])
+                metadata = job["metadata"]
+                present[metadata["labels"][JOB_ID_LABEL]].add(metadata["uid"])
+                self.by_name[f"{metadata['namespace']}/{metadata['name']}"].add(metadata["uid"])
+        for job_id, uids in present.items():
+            self.uids[job_id] |= uids
+            self.at_once[job_id] |= uids if len(uids) > 1 else set()
         for queue in await self._kube.list(QUEUE.collection_path):
             name = queue["metadata"]["name"]
             if name.startswith(self._run):
@@ -56,6 +64,14 @@ class Witness:
             if self._is_ours(pod):
                 await self._act(pod)
         self.rounds += 1
+
+    def twice(self) -> dict[str, set[str]]:
+        """What was ever there twice: a name that two Jobs had, or a job that had two Jobs at the same time.
+
+        A job has one Volcano Job for each of its runs, each with a name of its own, one after the other.
+        """
+        by_name = {name: uids for name, uids in self.by_name.items() if len(uids) > 1}
+        return by_name | {job_id: uids for job_id, uids in self.at_once.items() if uids}
 
     def _is_ours(self, obj: Object) -> bool:
         return str(obj["metadata"]["namespace"]).startswith(self._run)

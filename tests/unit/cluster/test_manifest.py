@@ -133,23 +133,74 @@ def test_asks_for_exactly_what_is_charged(body: Any) -> None:
     assert asked == charges.of_job(JobCreate.model_validate(body))
 
 
+@pytest.mark.parametrize("retries", [{}, {"max": 3, "on": [{"exit_codes": [1], "action": "restart_job"}]}])
+def test_volcano_restarts_nothing_by_itself(retries: dict[str, Any]) -> None:  # C-06; 0 would become 3
+    spec = render(given({**LEAST, "retries": retries}))["spec"]
+    assert (spec["maxRetry"], spec.get("policies")) == (1, None)
+
+
+ARRAY = {
+    "name": "shards",
+    "tasks": [
+        {
+            "image": "registry.test/llm:1",
+            "resources": {"gpus": 1},
+            "env": {"MODEL": "m"},
+            "array": {"size": 30, "parallelism": 4},
+        }
+    ],
+    "min_success": 28,
+}
+
+
+@pytest.mark.parametrize(("run", "indices"), [("whole", None), ("partial", {"worker": [3, 17]})])
+def test_renders_a_run_of_an_array(run: str, indices: Any) -> None:
+    rendered = yaml.safe_dump(render(given(ARRAY, run_indices=indices, succeeded=27)), sort_keys=False)
+    path = GOLDEN / f"shards-{run}.yaml"
+    if os.environ.get("PUMICE_UPDATE_GOLDEN"):
+        path.write_text(rendered)
+    assert rendered == path.read_text()
+
+
+def env_of(manifest: Any) -> dict[str, str]:
+    (container,) = manifest["spec"]["tasks"][0]["template"]["spec"]["containers"]
+    return {each["name"]: each.get("value") or each["valueFrom"]["fieldRef"]["fieldPath"] for each in container["env"]}
+
+
+def test_a_pod_is_never_told_two_indices() -> None:
+    whole, partial = render(given(ARRAY)), render(given(ARRAY, run_indices={"worker": [3, 17]}))
+    assert whole["spec"]["plugins"] == {"env": []}  # Volcano's plugin adds VC_TASK_INDEX, and VK_TASK_INDEX
+    assert {"VC_TASK_INDEX", "VK_TASK_INDEX"}.isdisjoint(env_of(whole))
+    assert partial["spec"]["plugins"] == {}
+    written = "metadata.annotations['pumice.dev/index']"
+    assert [env_of(partial)[name] for name in ("PUMICE_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX")] == [written] * 3
+    assert env_of(partial)["PUMICE_ARRAY_SIZE"] == "30"
+
+
 @pytest.mark.parametrize(
-    ("retries", "runs", "policies"),
+    ("array", "indices", "gated"),
     [
-        ({}, 1, None),
-        ({"max": 0, "on": [{"exit_codes": [137], "action": "restart_task"}]}, 1, None),
-        ({"max": 1}, 2, [{"event": "PodFailed", "action": "RestartJob"}]),
-        (
-            {"max": 3, "on": [{"exit_codes": [1], "action": "restart_job"}]},
-            4,
-            [{"exitCode": 1, "action": "RestartJob"}],
-        ),
+        ({"size": 4}, None, False),
+        ({"size": 4, "parallelism": 4}, None, False),
+        ({"size": 4, "parallelism": 3}, None, True),
+        ({"size": 4, "indices": [2, 3]}, None, True),
+        ({"size": 4}, {"worker": [0, 1, 2, 3]}, True),
     ],
 )
-def test_counts_runs_as_volcano_does(retries: dict[str, Any], runs: int, policies: Any) -> None:
-    spec = render(given({**LEAST, "retries": retries}))["spec"]
-    assert spec["maxRetry"] == runs
-    assert spec.get("policies") == policies
+def test_pods_wait_at_a_gate_where_the_controller_has_a_say(array: Any, indices: Any, gated: bool) -> None:
+    body = {**ARRAY, "tasks": [{**ARRAY["tasks"][0], "array": array}], "min_success": None}  # type: ignore[index, dict-item]
+    (task,) = render(given(body, run_indices=indices))["spec"]["tasks"]
+    gates = task["template"]["spec"].get("schedulingGates", [])
+    assert gates == ([{"name": "pumice.dev/turn"}] if gated else [])
+    assert task["replicas"] == len(array.get("indices", range(4)))
+
+
+def test_a_run_of_some_tasks_waits_for_no_other() -> None:
+    (*_, last) = [task["name"] for task in render(given(EVERYTHING))["spec"]["tasks"]]
+    spec = render(given(EVERYTHING, run_indices={last: [0]}))["spec"]
+    (task,) = spec["tasks"]
+    assert (task["name"], task["replicas"], task["minAvailable"], spec["minAvailable"]) == (last, 1, 1, 1)
+    assert "dependsOn" not in task
 
 
 def test_the_gang_waits_for_no_pod_that_waits_for_it() -> None:

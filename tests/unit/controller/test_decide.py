@@ -62,7 +62,7 @@ def test_partial_success_is_not_success_unless_allowed(min_success: int | None, 
     assert decision.counts == Counts(succeeded=1, failed=2)
 
 
-@pytest.mark.parametrize("reason", ["OOMKilled", "Evicted", "NodeLost", "DeadlineExceeded"])
+@pytest.mark.parametrize("reason", ["OOMKilled", "Error", "DeadlineExceeded"])
 def test_a_failure_has_the_pods_own_reason(reason: str) -> None:  # S-16
     failed = pod(1, "Failed", reason=reason, exit_code=137, message="its words")
     decision = decide(situation(row(), volcano_job("Failed"), pod(0, "Succeeded"), failed))

@@ -12,7 +12,8 @@ from app.cluster.observed import Counts as StatusCounts
 from app.cluster.observed import ObservedJob, ObservedPodGroup
 from app.controller.decide import decide
 from app.controller.facts import KNOWN_PHASES, Absence, Action, Counts, JobFacts, PodFacts, Situation
-from app.jobs.states import LIVE, TERMINAL, Desired, JobState, can_move
+from app.controller.plan import JobPlan, Rule, TaskPlan
+from app.jobs.states import LIVE, TERMINAL, Desired, Ending, JobState, can_move
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 REPLICAS = 3
@@ -20,7 +21,7 @@ REPLICAS = 3
 times = st.integers(-200, 60).map(lambda seconds: NOW + timedelta(seconds=seconds))
 past = st.integers(-200, 0).map(lambda seconds: NOW + timedelta(seconds=seconds))
 small = st.integers(0, 4)
-texts = st.sampled_from([None, "OOMKilled", "words"])
+texts = st.sampled_from([None, "OOMKilled", "Evicted", "Killed", "words"])
 
 
 @st.composite
@@ -32,16 +33,37 @@ def counts(draw: Any) -> Counts:
     return Counts(*drawn)
 
 
+plans = st.builds(
+    JobPlan,
+    tasks=st.builds(lambda at_a_time: (TaskPlan("worker", range(REPLICAS), at_a_time),), st.integers(1, REPLICAS)),
+    independent=st.booleans(),
+    retries=st.integers(0, 2),
+    rules=st.sampled_from(
+        [
+            (),
+            (Rule(frozenset({1}), frozenset(), "restart_task"),),
+            (Rule(frozenset(), frozenset({"OOMKilled"}), "restart_job"),),
+            (Rule(frozenset(), frozenset({"Disrupted", "Error"}), "fail"),),
+        ]
+    ),
+    run_timeout_seconds=st.sampled_from([None, 1, 10_000]),
+)
+
+
 @st.composite
 def jobs(draw: Any) -> JobFacts:
     state = draw(st.sampled_from(JobState))
+    desired = Desired.CANCEL if state is JobState.CANCELLING else Desired.RUN
+    if state in {JobState.SUSPENDING, JobState.SUSPENDED}:
+        desired = draw(st.sampled_from([Desired.SUSPEND, Desired.RUN]))
+    ending = st.sampled_from([None, None, *Ending]) if state in {JobState.PENDING, JobState.RUNNING} else st.none()
     return JobFacts(
         id=UUID(int=1),
         team="t",
         queue="q",
         k8s_namespace="n",
         k8s_name="a",
-        desired=Desired.CANCEL if state is JobState.CANCELLING else Desired.RUN,
+        desired=desired,
         state=state,
         reason=draw(texts),
         message=draw(texts),
@@ -57,6 +79,14 @@ def jobs(draw: Any) -> JobFacts:
         ended_at=draw(past) if state in TERMINAL else None,
         recorded_at=None,
         cleaned_at=draw(st.none() | past),
+        plan=draw(plans),
+        attempt_base=draw(st.integers(0, 2)),
+        run_indices=draw(st.sampled_from([None, {"worker": [0, 2]}])),
+        ending=draw(ending),
+        retries=draw(st.integers(0, 2)),
+        run_started_at=draw(st.none() | past),
+        ran_seconds=draw(st.sampled_from([0.0, 50.0])),
+        queue_deadline_at=draw(st.none() | times),
     )
 
 
@@ -74,6 +104,10 @@ pods = st.builds(
     PodFacts,
     uid=st.uuids().map(str),
     name=st.integers(0, REPLICAS).map(lambda index: f"a-worker-{index}"),
+    task=st.just("worker"),
+    index=st.integers(0, REPLICAS - 1),
+    exit_code=st.sampled_from([None, 1, 137]),
+    gates=st.sampled_from([(), ("pumice.dev/turn",)]),
     phase=st.sampled_from(["Pending", "Running", "Succeeded", "Failed", "Unknown", ""]),
     attempt=st.integers(1, 4),
     created_at=times,
@@ -140,11 +174,39 @@ def test_nothing_is_lost_without_proof(situation: Situation) -> None:
 
 @given(situations)
 def test_only_an_end_that_is_committed_lets_the_job_go(situation: Situation) -> None:
-    actions = set(decide(situation).actions)
+    actions, job = set(decide(situation).actions), situation.job
+    over = job.ended or job.ending is not None or job.state is JobState.SUSPENDING
     if Action.DELETE in actions:
-        assert situation.job.ended
+        assert over
     if Action.RELEASE_FINALIZER in actions:
-        assert situation.job.ended or situation.job.state is JobState.CANCELLING
+        assert over or job.state is JobState.CANCELLING
+
+
+@given(situations)
+def test_another_run_begins_only_when_nothing_is_left_of_the_one_before(situation: Situation) -> None:
+    decision, job = decide(situation), situation.job
+    if decision.next_run is None:
+        return
+    assert situation.volcano_job is None
+    assert situation.absence is Absence.CONFIRMED
+    assert not any(pod.alive for pod in situation.pods)
+    assert (decision.state, decision.k8s_uid, decision.ending) in {
+        (JobState.HELD, None, None),
+        (JobState.SUSPENDED, None, None),
+    }
+    assert job.ending is not None or job.state is JobState.SUSPENDING
+    assert decision.next_run.ran_seconds >= job.ran_seconds
+
+
+@given(situations)
+def test_only_failed_pods_are_removed_and_only_gated_ones_let_go(situation: Situation) -> None:
+    decision, job = decide(situation), situation.job
+    assert all(pod.phase == "Failed" and not pod.gone for pod in decision.to_delete)
+    assert all(pod.gated and pod.alive for pod in decision.to_admit)
+    assert not decision.to_delete or job.plan.independent
+    alive = sum(pod.alive and not pod.gated for pod in situation.pods)
+    assert not decision.to_admit or alive + len(decision.to_admit) <= job.plan.tasks[0].at_a_time
+    assert not (decision.to_admit or decision.to_delete) or decision.ending is None
 
 
 @given(situations)

@@ -60,6 +60,8 @@ def claim(**facts: Any) -> Claim:
         priority="normal",
         labels={},
         spec=spec.model_dump(mode="json") | {"queue": "q"},
+        run_indices=None,
+        counts={},
         waited_seconds=0.0,
         reason=None,
         maybe_sent=False,
