@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
@@ -86,6 +86,18 @@ def _on_checkout(dbapi_connection: Any, record: ConnectionPoolEntry, proxy: Pool
 def create_sessions(engine: AsyncEngine) -> Sessions:
     """A maker of sessions; `sessions.begin()` is one transaction."""
     return async_sessionmaker(engine, expire_on_commit=False)
+
+
+@asynccontextmanager
+async def reading(sessions: Sessions) -> AsyncIterator[AsyncSession]:
+    """A session for reads alone, in which each statement stands for itself.
+
+    At Postgres' READ COMMITTED each statement of a transaction sees its own snapshot anyway; without BEGIN and COMMIT a
+    read costs one round trip in the place of three.
+    """
+    async with sessions() as session:
+        await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
+        yield session
 
 
 def table(row: type[SQLModel]) -> Table:

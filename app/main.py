@@ -11,6 +11,7 @@ import app.auth.routes
 import app.health
 import app.insight.routes
 import app.jobs.bulk_routes
+import app.jobs.event_routes
 import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
@@ -18,6 +19,8 @@ from app import problems
 from app.auth.service import Authenticator
 from app.bodies import BodyMiddleware
 from app.db import Sessions
+from app.jobs.event_stream import encode
+from app.jobs.live import LiveFeed
 from app.middleware import AuthenticationMiddleware, RequestMiddleware
 from app.parameters import OnlyKnownParameters
 from app.settings import Settings
@@ -28,6 +31,7 @@ API_VERSION = "1.1.0"
 API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.routes.router,
     app.jobs.bulk_routes.router,
+    app.jobs.event_routes.router,
     app.insight.routes.router,
     app.teams.routes.router,
     app.queues.routes.router,
@@ -37,6 +41,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
 
 TAGS = [
     {"name": "jobs", "description": "Submit, read, list and cancel batch jobs."},
+    {"name": "events", "description": "What happens to jobs, as pages and as streams."},
     {"name": "teams", "description": "Teams, the queues granted to them, and their quotas."},
     {"name": "queues", "description": "Volcano queues: as wanted, and as last seen in the cluster."},
     {"name": "tokens", "description": "API tokens."},
@@ -58,6 +63,7 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
     api.root_path = settings.root_path  # as an argument it is deprecated, in favour of the server's own option
     api.state.settings = settings
     api.state.sessions = sessions
+    api.state.feed = LiveFeed(sessions, poll_seconds=settings.event_poll_seconds, encode=encode)
     api.state.authenticator = Authenticator(settings, sessions)
     problems.install(api)
     api.include_router(app.health.router)

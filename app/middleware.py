@@ -5,12 +5,13 @@ Plain ASGI and not Starlette's BaseHTTPMiddleware, which starts a task for each 
 
 import re
 import time
+from functools import partial
 from http import HTTPStatus
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.auth.access import PRINCIPAL
+from app.auth.access import PRINCIPAL, RECHECK
 from app.auth.service import Authenticator
 from app.db import is_away, new_id
 from app.errors import AppError, InternalError, Unauthenticated, Unavailable, ValidationError
@@ -82,7 +83,9 @@ class AuthenticationMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http" and _is_protected(scope):
-            scope[PRINCIPAL] = await self._authenticator.authenticate(_bearer_token(scope))
+            token = _bearer_token(scope)
+            scope[PRINCIPAL] = await self._authenticator.authenticate(token)
+            scope[RECHECK] = partial(self._authenticator.still_valid, token)
         if scope["type"] == "http" and "\x00" in scope["path"]:
             raise ValidationError([invalid(("path",), "A path holds no NUL", "unstorable-character")])
         await self.app(scope, receive, send)

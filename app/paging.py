@@ -53,12 +53,17 @@ class PageRequest:
 
         Also sets `Link: <...>; rel="next"` (RFC 8288), as a path relative to the server.
         """
-        if len(items) <= self.limit:
+        more = len(items) > self.limit
+        return self.part(response, items[: self.limit], keys[self.limit - 1] if more else None)
+
+    def part(self, response: Response, items: list[T], key: str | None) -> Page[T]:
+        """The same from the items of one page, and the key behind which the next one begins; None on the last page."""
+        if key is None:
             return Page(items=items)
-        cursor = encode(keys[self.limit - 1], self._fingerprint)
+        cursor = encode(key, self._fingerprint)
         query = urlencode([*self._parameters, ("cursor", cursor)])
         response.headers["Link"] = f'<{quote(self._path)}?{query}>; rel="next"'
-        return Page(items=items[: self.limit], next_cursor=cursor)
+        return Page(items=items, next_cursor=cursor)
 
 
 async def page_request(

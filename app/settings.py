@@ -77,6 +77,10 @@ class Settings(BaseSettings):
         default=86_400, ge=60, description="ttlSecondsAfterFinished of every Volcano Job, should the service be away."
     )
 
+    event_poll_seconds: float = Field(
+        default=0.2, gt=0, description="Time between two looks for new events while streams are open."
+    )
+
     log_format: Literal["json", "console"] = Field(default="console", description="Form of the log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     failpoints: list[str] = Field(

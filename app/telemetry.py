@@ -37,6 +37,15 @@ RECONCILE_ERRORS = Counter(
 )
 QUEUE_DEPTH = Gauge("pumice_work_queue_depth", "Keys that wait for a reconcile", registry=REGISTRY)
 WORK_LIST = Gauge("pumice_work_list_rows", "Rows by place on the way to the cluster", ["place"], registry=REGISTRY)
+EVENT_STREAMS = Gauge("pumice_event_streams", "Open streams of events", registry=REGISTRY)
+EVENT_STREAMS_CUT = Counter(
+    "pumice_event_streams_cut_total", "Streams whose reader took nothing for too long", registry=REGISTRY
+)
+EVENTS_UNDECIDED_SECONDS = Gauge(
+    "pumice_events_undecided_seconds",
+    "Seconds for which events have waited for a transaction that may still write an earlier one",
+    registry=REGISTRY,
+)
 LEADING = Gauge("pumice_leader", "1 while this process leads", registry=REGISTRY)
 
 

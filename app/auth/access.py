@@ -4,7 +4,7 @@ Tokens are verified by `AuthenticationMiddleware` before anything of the request
 outcome. It fails closed: where the middleware did not run, nobody is let in.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -16,6 +16,9 @@ from app.errors import Unauthenticated
 
 PRINCIPAL = "pumice.principal"
 """Key of the ASGI scope under which the middleware leaves the caller."""
+
+RECHECK = "pumice.recheck"
+"""The same, of a function that looks at the token again."""
 
 
 class _Bearer(SecurityBase):
@@ -34,6 +37,15 @@ class _Bearer(SecurityBase):
 
 Caller = Annotated[Principal, Depends(_Bearer())]
 """Anyone with a valid token."""
+
+
+async def _still_valid(request: Request) -> Callable[[], Awaitable[bool]]:
+    found: Callable[[], Awaitable[bool]] = request.scope[RECHECK]
+    return found
+
+
+StillValid = Annotated[Callable[[], Awaitable[bool]], Depends(_still_valid)]
+"""For answers that go on for long: whether the token is still valid. It stays so while the database is away."""
 
 
 async def _admin(caller: Caller) -> Principal:

@@ -14,7 +14,7 @@ from app.auth.principal import Principal, Role
 from app.auth.schemas import TokenCreate
 from app.auth.tokens import digest, has_form, new_token
 from app.db import Sessions, away_as_unavailable, new_id, now
-from app.errors import Forbidden, NotFound, Unauthenticated, ValidationError
+from app.errors import Forbidden, NotFound, Unauthenticated, Unavailable, ValidationError
 from app.settings import Settings
 from app.validation import invalid
 
@@ -62,6 +62,16 @@ class Authenticator:
         if not has_form(token):
             raise Unauthenticated("The bearer token is not valid.")
         return await self._look_up(hashed)
+
+    async def still_valid(self, token: str) -> bool:
+        """Whether a token that was valid is so now, as far as can be known."""
+        try:
+            await self.authenticate(token)
+        except Unauthenticated:
+            return False
+        except Unavailable:
+            return True
+        return True
 
     def forget(self, hashed: bytes) -> None:
         """Look the token up again at its next use."""

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,8 @@ from app.commands.parts import Part
 
 _BACKLOG = 2048
 _OPEN_REQUESTS_SECONDS = 3
+_SILENT_MILLISECONDS = 60_000
+"""A client that takes nothing for so long is gone (tcp(7), TCP_USER_TIMEOUT): what waits for it is let go."""
 
 
 class _Server(uvicorn.Server):
@@ -32,11 +34,14 @@ def bind(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        bound = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CommandFailed(f"Port {port} is in use; stop what uses it, or choose another with --port.") from error
         raise CommandFailed(f"Cannot listen on {host}, port {port}: {error.strerror}.") from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; accepted connections have it from here
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENT_MILLISECONDS)
+    return bound
 
 
 def address_of(bound: socket.socket) -> str:
@@ -46,8 +51,11 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
-def serving(app: Any, bound: socket.socket) -> Part:
-    """The part that serves an application on a bound socket; open requests get three seconds at the end."""
+def serving(app: Any, bound: socket.socket, *, on_stop: Callable[[], None] | None = None) -> Part:
+    """The part that serves an application on a bound socket; open requests get three seconds at the end.
+
+    `on_stop` is called when the stop is asked for: streams do not end by themselves.
+    """
 
     async def serve(stop: asyncio.Event) -> None:
         config = uvicorn.Config(
@@ -65,6 +73,8 @@ def serving(app: Any, bound: socket.socket) -> Part:
         stops = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait([task, stops], return_when=asyncio.FIRST_COMPLETED)
+            if on_stop is not None:
+                on_stop()
             server.should_exit = True
             await task
         except asyncio.CancelledError:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from socket import socket
 
@@ -50,8 +51,9 @@ async def _serve_api(settings: Settings, stopping: Stopping) -> None:
         parts = []
         if settings.metrics_port is not None:
             metrics = stack.enter_context(bind(settings.host, settings.metrics_port))
-            parts.append(await _serve(stack, "metrics port", create_metrics_app(), metrics, stopping))
-        parts.append(await _serve(stack, "API", create_app(settings, resources.sessions), listening, stopping))
+            parts.append(await _serve(stack, "metrics port", create_metrics_app(), metrics, stopping=stopping))
+        app = create_app(settings, resources.sessions)
+        parts.append(await _serve(stack, "API", app, listening, stopping=stopping, on_stop=app.state.feed.close))
         # what was made up to here stays; each full collection would look through it again, for a tenth of a second
         gc.collect()
         gc.freeze()
@@ -73,15 +75,21 @@ async def _serve_controller(settings: Settings, stopping: Stopping) -> None:
         if settings.controller_port is not None:
             listening = stack.enter_context(bind(settings.host, settings.controller_port))
             probes = create_probe_app(settings, resources.sessions)
-            parts.append(await _serve(stack, "probe port", probes, listening, stopping))
+            parts.append(await _serve(stack, "probe port", probes, listening, stopping=stopping))
         parts.append(await stack.enter_async_context(running("controller", control, stopping)))
         await until_stopped(stopping, *parts)
 
 
 async def _serve(
-    stack: AsyncExitStack, name: str, app: FastAPI, listening: socket, stopping: Stopping
+    stack: AsyncExitStack,
+    name: str,
+    app: FastAPI,
+    listening: socket,
+    *,
+    stopping: Stopping,
+    on_stop: Callable[[], None] | None = None,
 ) -> "asyncio.Task[None]":
     """Serve an application until the stack closes, and say where: the port may have been a free one."""
-    task = await stack.enter_async_context(running(name, serving(app, listening), stopping))
+    task = await stack.enter_async_context(running(name, serving(app, listening, on_stop=on_stop), stopping))
     typer.echo(f"{name} at {address_of(listening)}")
     return task

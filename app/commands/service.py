@@ -121,7 +121,8 @@ async def _start_parts(
         await run_controller(settings, resources.sessions, resources.engine, client, stop=stop)
 
     controller = await stack.enter_async_context(running("controller", control, stopping))
-    serve = serving(create_app(settings, resources.sessions), listening)
+    app = create_app(settings, resources.sessions)
+    serve = serving(app, listening, on_stop=app.state.feed.close)
     api = await stack.enter_async_context(running("API", serve, stopping))
     return controller, api
 

@@ -4,13 +4,14 @@ The order is that of their ids, and a position is the last id that its owner has
 process and at any later time. Readers take `until` from a `Horizon`: behind it an event may still appear.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.errors import InvalidCursor
 from app.jobs.states import JobState
 from app.jobs.store import Row
 from app.jobs.transitions import job_events
@@ -19,10 +20,23 @@ Position: TypeAlias = int
 """The last id that was dealt with, or a larger one up to which there was nothing more; 0 is before all."""
 
 BEGINNING: Position = 0
+_LARGEST = 2**63 - 1
+_MOST_DIGITS = 19
 MOST_SCANNED = 10_000
 """Events that one read of a filtered feed looks at. Rare types and states have no index of their own."""
 
 _COLUMNS = tuple(job_events.c[name] for name in ("id", "job_id", "team", "at", "type", "state", "reason", "message"))
+
+
+def position_of(text: str) -> Position:
+    """A position from its text.
+
+    Raises:
+        InvalidCursor: it is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) <= _LARGEST):
+        raise InvalidCursor("The position is not one that this feed gave out.")
+    return int(text)
 
 
 async def read_after(
@@ -33,8 +47,8 @@ async def read_after(
     limit: int,
     team: str | None = None,
     job_id: UUID | None = None,
-    types: Sequence[str] = (),
-    states: Sequence[JobState] = (),
+    types: Collection[str] = (),
+    states: Collection[JobState] = (),
 ) -> tuple[list[Row], Position]:
     """The next events behind a position, and the position behind them.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db import Sessions
+from app.db import Sessions, reading
 
 _MOST_MARKS = 64
 _PREPARED = "-1/"
@@ -76,8 +76,7 @@ class Horizon:
         deadline = time.monotonic() + seconds
         wanted: int | None = None
         while True:
-            async with sessions() as session:
-                await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
+            async with reading(sessions) as session:
                 decided = await self.look(session)
             wanted = self._last if wanted is None else wanted
             if decided >= wanted or time.monotonic() >= deadline:

@@ -28,7 +28,7 @@ from app.jobs.fields import KEY_LENGTH, KEY_PATTERN
 from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate
 from app.jobs.service import Submission
-from app.jobs.views import EventRead, JobRead, PodRead, event_read, job_read, pod_read
+from app.jobs.views import JobRead, PodRead, job_read, pod_read
 from app.paging import Page, Paged
 from app.problems import responses
 
@@ -150,24 +150,6 @@ def _whole(key: str, most: int) -> int:
     if not (key.isascii() and key.isdigit() and len(key) < 20 and int(key) <= most):  # noqa: PLR2004 - digits of 2^63
         raise InvalidCursor("The cursor is not one that this list gave out.")
     return int(key)
-
-
-@router.get("/jobs/{job_id}/events", responses=responses(InvalidCursor))
-async def list_events(
-    *,
-    job_id: UUID,
-    caller: Caller,
-    page: Paged,
-    session: Transaction,
-    response: Response,
-    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only events with a larger id")] = 0,
-) -> Page[EventRead]:
-    """What happened to a job, oldest first."""
-    await _found(session, job_id, caller)
-    start = after if page.after is None else _whole(page.after, 2**63 - 1)
-    rows = await store.list_events(session, job_id, after=start, limit=page.limit + 1)
-    events = [event_read(row) for row in rows]
-    return page.page(response, events, [str(event.id) for event in events])
 
 
 @router.post("/jobs/{job_id}/cancel", status_code=HTTPStatus.ACCEPTED, responses=responses(JobFinished))

@@ -151,7 +151,9 @@ async def list_events(session: AsyncSession, job_id: UUID, *, after: int, limit:
     """Up to `limit` events of a job with an id above `after`, oldest first."""
     events = job_events.c
     statement = (
-        select(events.id, events.job_id, events.at, events.type, events.state, events.reason, events.message)
+        select(
+            events.id, events.job_id, events.team, events.at, events.type, events.state, events.reason, events.message
+        )
         .where(events.job_id == job_id, events.id > after)
         .order_by(events.id)
         .limit(limit)

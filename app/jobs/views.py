@@ -74,8 +74,9 @@ class PodRead(ResponseBody):
 class EventRead(ResponseBody):
     """One thing that happened to a job."""
 
-    id: int
+    id: int = Field(description="Rises in the order of the feed; a position for `after` and `Last-Event-ID`")
     job_id: UUID
+    team: str
     at: datetime
     type: str
     state: str
