@@ -149,6 +149,7 @@ async def expired(session: AsyncSession, limit: int) -> list[Any]:
         select(jobs.c.id, jobs.c.spec["queue_timeout_seconds"].as_integer().label("seconds"))
         .where(
             jobs.c.queue_deadline_at <= func.now(),
+            jobs.c.open_parents == 0,
             jobs.c.ended_at.is_(None),
             jobs.c.state == JobState.HELD,
         )

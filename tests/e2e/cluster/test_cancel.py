@@ -1,8 +1,6 @@
-"""Cancelling a job wherever it is, and suspending it where the service can."""
+"""Cancelling a job wherever it is, and suspending it."""
 
 from collections.abc import Awaitable, Callable
-
-import pytest
 
 from tests.e2e.cluster.world import Team, World
 
@@ -41,8 +39,6 @@ async def test_a_job_is_cancelled_while_it_is_held_while_it_waits_and_while_it_r
 
 
 async def test_a_suspended_job_gives_its_place_away_and_runs_when_it_is_resumed(world: World, team: MakeTeam) -> None:
-    if not await world.service.has_route("/v1/jobs/{job_id}/suspend"):
-        pytest.skip("suspend and resume are not built yet (issue 5)")
     world.needs(1)
     resting = await team("resting", capability=1)
     job = await resting.submit("job", seconds=6)
