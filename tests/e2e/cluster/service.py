@@ -100,10 +100,6 @@ class Service:
         """Read something that must be there."""
         return await self.made("GET", path)
 
-    async def has_route(self, path: str) -> bool:
-        """Whether the OpenAPI document has a path."""
-        return path in (await self.get("/openapi.json"))["paths"]
-
 
 def _follows_the_cluster(readiness: Any) -> bool:
     controller = readiness.get("controller") or {}
