@@ -83,7 +83,7 @@ def check_json(body: bytes) -> None:
         reason = str(error) if isinstance(error, _Refused) else f"The body is not valid JSON{place}."
         raise InvalidJson(reason) from error
     if b"\\u0000" in body or b"\\ud" in body or b"\\uD" in body:
-        faults = list(_unstorable(document, ()))
+        faults = list(unstorable(document, ()))
         if faults:
             raise ValidationError(faults)
 
@@ -113,18 +113,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _READER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique)
 
 
-def _unstorable(document: Any, path: tuple[str | int, ...]) -> Iterator[Invalid]:
+def unstorable(document: Any, path: tuple[str | int, ...]) -> Iterator[Invalid]:
+    """The texts of a document that Postgres cannot store, each with its place below `path`."""
     if isinstance(document, str) and not _is_storable(document):
         yield invalid(path, "The text holds a NUL or half of a surrogate pair", "unstorable-character")
     elif isinstance(document, list):
         for index, item in enumerate(document):
-            yield from _unstorable(item, (*path, index))
+            yield from unstorable(item, (*path, index))
     elif isinstance(document, dict):
         for name, item in document.items():
             if not _is_storable(name):
                 yield invalid(path, "A name holds a NUL or half of a surrogate pair", "unstorable-character")
             else:
-                yield from _unstorable(item, (*path, name))
+                yield from unstorable(item, (*path, name))
 
 
 def _is_storable(text: str) -> bool:

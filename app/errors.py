@@ -34,6 +34,14 @@ class InvalidJson(AppError):
     status = HTTPStatus.BAD_REQUEST
 
 
+class InvalidYaml(AppError):
+    """The body is not YAML (yaml.org, 1.1 and 1.2)."""
+
+    type = "invalid-yaml"
+    title = "The body is not valid YAML"
+    status = HTTPStatus.BAD_REQUEST
+
+
 class InvalidCursor(AppError):
     """The page cursor was not given out by this list with these filters."""
 
@@ -106,6 +114,14 @@ class JobFinished(AppError):
 
     type = "job-finished"
     title = "The job has finished"
+    status = HTTPStatus.CONFLICT
+
+
+class JobNotFinished(AppError):
+    """The job has not ended, and this needs a job that has. Extras: state."""
+
+    type = "job-not-finished"
+    title = "The job has not finished"
     status = HTTPStatus.CONFLICT
 
 

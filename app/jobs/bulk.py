@@ -33,9 +33,11 @@ class _Item:
 
 
 async def submit_many(
-    sessions: Sessions, settings: Settings, team: str, submitted_by: str, jobs: Sequence[BulkJob | Malformed]
+    sessions: Sessions, settings: Settings, team: str, submitted_by: str, jobs: Sequence[BulkJob | Malformed | AppError]
 ) -> list[Outcome]:
     """Accept what can be accepted, in one transaction that is committed before this returns.
+
+    An item that is an error already is refused with it.
 
     Returns:
         for each job what a single submission would have given or raised, in order. Jobs before it in the same request
@@ -64,8 +66,10 @@ async def submit_many(
 
 
 def _checked(
-    settings: Settings, team: str, submitted_by: str, index: int, job: BulkJob | Malformed
+    settings: Settings, team: str, submitted_by: str, index: int, job: BulkJob | Malformed | AppError
 ) -> "_Item | AppError":
+    if isinstance(job, AppError):
+        return job
     if isinstance(job, Malformed):
         return ValidationError(list(job.faults))
     spec = JobCreate.model_construct(**{name: getattr(job, name) for name in JobCreate.model_fields})

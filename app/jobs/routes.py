@@ -4,27 +4,14 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.auth.access import Caller, TeamSubmitter
 from app.auth.principal import Role
 from app.dependencies import AppSettings, SessionMaker, Transaction
-from app.errors import (
-    Conflict,
-    GpuNotWhole,
-    IdempotencyKeyReused,
-    InvalidCursor,
-    JobFinished,
-    JobNeverFits,
-    NameInUse,
-    NotFound,
-    QueueNotGranted,
-    QueueNotOpen,
-    QuotaExceeded,
-    ValidationError,
-)
-from app.jobs import cancellation, service, store, suspension
-from app.jobs.fields import KEY_LENGTH, KEY_PATTERN
+from app.errors import Conflict, InvalidCursor, JobFinished, NotFound
+from app.jobs import answers, cancellation, service, store, suspension
+from app.jobs.answers import IdempotencyKey
 from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate
 from app.jobs.service import Submission
@@ -34,48 +21,14 @@ from app.problems import responses
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-_REPLAYED = {
-    "model": JobRead,
-    "description": "The job that an earlier request with the same key and body made",
-    "headers": {"Idempotency-Replayed": {"schema": {"type": "string", "enum": ["true"]}}},
-}
-_CREATED = {"headers": {"Location": {"schema": {"type": "string"}, "description": "Path of the job"}}}
-
 _NO_REASON = CancelRequest()
 """A default and not `| None`: clients made by generators fail on a body that is left out and may be null."""
-
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=KEY_LENGTH,
-        pattern=KEY_PATTERN,
-        description="Visible ASCII. The same key and body give the same job, however often they are sent",
-    ),
-]
 
 
 @router.post(
     "/teams/{team}/jobs",
     status_code=HTTPStatus.CREATED,
-    responses={
-        200: _REPLAYED,
-        201: _CREATED,
-        **responses(
-            *(
-                Conflict,
-                GpuNotWhole,
-                IdempotencyKeyReused,
-                JobNeverFits,
-                NameInUse,
-                QueueNotGranted,
-                QueueNotOpen,
-                QuotaExceeded,
-            ),
-            ValidationError,
-        ),
-    },
+    responses={200: answers.REPLAYED, 201: answers.WITH_LOCATION, **answers.REFUSALS},
 )
 async def submit_job(
     *,
@@ -90,12 +43,7 @@ async def submit_job(
 ) -> JobRead:
     """Accept a job. It is committed when this answers, and runs once even if everything crashes right after."""
     accepted = await service.submit(sessions, settings, Submission(team, body, idempotency_key, caller.subject))
-    job = job_read(accepted.row)
-    response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/jobs/{job.id}"
-    if accepted.replayed:
-        response.status_code = HTTPStatus.OK
-        response.headers["Idempotency-Replayed"] = "true"
-    return job
+    return answers.of_one(accepted, request, response)
 
 
 @router.get("/jobs", responses=responses(InvalidCursor))
