@@ -13,6 +13,7 @@ import app.insight.routes
 import app.jobs.bulk_routes
 import app.jobs.event_routes
 import app.jobs.import_routes
+import app.jobs.index_routes
 import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
@@ -34,6 +35,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.bulk_routes.router,
     app.jobs.event_routes.router,
     app.jobs.import_routes.router,
+    app.jobs.index_routes.router,
     app.insight.routes.router,
     app.teams.routes.router,
     app.queues.routes.router,
