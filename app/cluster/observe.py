@@ -35,6 +35,8 @@ def observe_job(obj: Mapping[str, Any]) -> ObservedJob | None:
         created_at=fields.time(metadata.get("creationTimestamp")),
         last_transition_at=fields.time(state.get("lastTransitionTime")),
         resource_version=str(metadata.get("resourceVersion") or ""),
+        labels={key: value for key, value in labels.items() if isinstance(value, str)},
+        priority_class=fields.text(spec.get("priorityClassName")),
     )
 
 

@@ -1,6 +1,6 @@
 """What Pumice keeps of the cluster's objects. Times are aware UTC; texts are "" and counts 0 where there is nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -28,6 +28,8 @@ class ObservedJob:
         retry_count: runs that have ended; a resume counts too.
         deleting: it has a deletionTimestamp.
         last_transition_at: the last write of the status, which is not when the phase was entered (volcano-facts 2.5).
+        labels: all of them, ours and others'.
+        priority_class: "" for none.
     """
 
     uid: str
@@ -46,6 +48,8 @@ class ObservedJob:
     created_at: datetime | None
     last_transition_at: datetime | None
     resource_version: str
+    labels: dict[str, str] = field(default_factory=dict, hash=False)
+    priority_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from app.cluster.pods import Pods
 from app.cluster.volcano import Volcano
 from app.controller import gather
 from app.controller.acting import Actor
+from app.controller.aligning import Aligner, AlignmentRefused
 from app.controller.decide import decide
 from app.controller.facts import Absence, Action, Decision, Situation
 from app.controller.leader import LeadershipLost, Lease, fenced
@@ -62,6 +63,7 @@ class Reconciler:
         volcano: the verbs about Jobs.
         work: where keys come from.
         pods: the verbs about pods.
+        aligner: brings Volcano Jobs in line with changes.
         submitting: ids of jobs whose create call is under way in this process; they are looked at afterwards.
         busy: whether many create calls are under way; looks are fewer then.
         retention_seconds: how long a finished Job stays in the cluster.
@@ -77,6 +79,7 @@ class Reconciler:
         work: WorkQueue[UUID],
         *,
         pods: Pods,
+        aligner: Aligner,
         submitting: Container[UUID],
         busy: Callable[[], bool],
         retention_seconds: float,
@@ -92,6 +95,7 @@ class Reconciler:
         self._retention_seconds = retention_seconds
         self._on_progress = on_progress
         self._actor = Actor(volcano, pods)
+        self._aligner = aligner
         self._read_rows: asyncio.Queue[tuple[Any, list[Any], datetime]] = asyncio.Queue(BATCH)
 
     async def run(self) -> None:
@@ -193,6 +197,17 @@ class Reconciler:
                 return False
         if decision.look_again_seconds is not None:
             self._work.add(key, decision.look_again_seconds)
+        return await self._align(look, decision)
+
+    async def _align(self, look: Look, decision: Decision) -> bool:
+        """Bring the Volcano Job in line with what its owner changed; False when the cluster refused that."""
+        try:
+            again_seconds = await self._aligner.align(look.row, look.situation.volcano_job)
+        except AlignmentRefused as refusal:
+            await self._write(look, replace(decision, message=str(refusal)[:MAXIMUM_MESSAGE_LENGTH]))
+            return False
+        if again_seconds is not None:
+            self._work.add(look.row.id, again_seconds)
         return True
 
     async def _confirmed(self, situation: Situation) -> Situation:

@@ -11,6 +11,7 @@ from app.cluster.client import ClusterClient
 from app.cluster.pods import Pods
 from app.cluster.volcano import Volcano
 from app.controller import leader
+from app.controller.aligning import Aligner
 from app.controller.expiring import expire_for_ever
 from app.controller.hints import listen
 from app.controller.leader import Lease
@@ -77,6 +78,7 @@ class Term:
             volcano,
             self._work,
             pods=Pods(client),
+            aligner=Aligner(sessions, lease, volcano, settings),
             submitting=self._submitter.submitting,
             busy=lambda: self._submitter.busy,
             retention_seconds=settings.retention_seconds,

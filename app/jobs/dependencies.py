@@ -85,6 +85,12 @@ def judge(links: Sequence[Link]) -> Verdict:
     return FREE
 
 
+def still_waiting(open_parents: int) -> str:
+    """Why a job waits, as far as its own row tells."""
+    jobs = "a job that has" if open_parents == 1 else f"{open_parents} jobs that have"
+    return f"The job waits for {jobs} not ended."
+
+
 def _why_ended(link: Link) -> str:
     return (
         f"The job {link.parent_name} ({link.parent_id}) ended as {link.parent_state}; "

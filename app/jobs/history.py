@@ -38,6 +38,7 @@ _READ = (
     *("attempt", "k8s_uid", "lock_token", "lock_expires_at", "submitted_at", "started_at", "ended_at"),
     *("recorded_at", "cleaned_at", "attempt_base", "run_indices", "ending", "retries", "resumes", "run_started_at"),
     *("ran_seconds", "queue_deadline_at"),
+    *("priority", "labels", "retired_labels", "alignment_due"),
 )
 
 
@@ -113,6 +114,20 @@ async def record_cleaning(session: AsyncSession, job_id: UUID, *, recorded: bool
         update(jobs)
         .where(jobs.c.id == job_id, jobs.c.ended_at.is_not(None))
         .values({name: func.coalesce(jobs.c[name], func.now()) for name in noted})
+    )
+
+
+async def record_alignment(session: AsyncSession, row: Any) -> None:
+    """Note that the Volcano Job shows what its owner wanted when the row was read; a change since then is still due."""
+    await session.execute(
+        update(jobs)
+        .where(
+            jobs.c.id == row.id,
+            jobs.c.priority == row.priority,
+            jobs.c.labels == row.labels,
+            jobs.c.retired_labels == row.retired_labels,
+        )
+        .values(alignment_due=False)
     )
 
 

@@ -131,8 +131,11 @@ class JobRow(SQLModel, table=True):
     alignment_due: bool = Field(
         default=False, sa_column_kwargs=_NO, description="It was changed, and the Volcano Job may not show it yet"
     )
-    retired_labels: list[str] | None = Field(
-        default=None, sa_type=JSONB, description="Keys of labels that its owner took off; the Volcano Job may have them"
+    retired_labels: list[str] = Field(
+        default_factory=list,
+        sa_type=JSONB,
+        sa_column_kwargs={"default": None, "server_default": text("'[]'")},
+        description="Keys of labels that its owner took off; the Volcano Job may have them",
     )
     attempted_at: datetime | None = Field(default=None, sa_type=TIME)
     k8s_uid: str | None = Field(default=None, sa_type=Text)

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query, Request, Response
 from app.auth.access import Caller, TeamSubmitter
 from app.auth.principal import Role
 from app.dependencies import AppSettings, SessionMaker, Transaction
-from app.errors import Conflict, InvalidCursor, JobFinished, NotFound
-from app.jobs import answers, cancellation, service, store, suspension
+from app.errors import Conflict, InvalidCursor, JobFinished, NotFound, ValidationError
+from app.jobs import answers, cancellation, changing, service, store, suspension
 from app.jobs.answers import IdempotencyKey
 from app.jobs.filters import WantedJobs
-from app.jobs.schemas import CancelRequest, JobCreate
+from app.jobs.schemas import CancelRequest, JobCreate, JobPatch
 from app.jobs.service import Submission
 from app.jobs.views import JobRead, PodRead, job_read, pod_read
 from app.paging import Page, Paged
@@ -66,6 +66,19 @@ async def list_jobs(
 async def read_job(job_id: UUID, caller: Caller, session: Transaction) -> JobRead:
     """One job. Another team's job is not found."""
     return job_read(await _found(session, job_id, caller))
+
+
+@router.patch("/jobs/{job_id}", responses=responses(Conflict, JobFinished, ValidationError))
+async def change_job(
+    job_id: UUID, body: JobPatch, caller: Caller, sessions: SessionMaker, settings: AppSettings
+) -> JobRead:
+    """Change the priority or the labels of a job that has not ended.
+
+    A job that waits here takes its new place at once. A Volcano Job is brought in line, and with it the order in which
+    its queue is served; pods that exist, or that it makes later, keep the labels of the submission.
+    """
+    caller.require(Role.SUBMITTER)
+    return job_read(await changing.change(sessions, settings, job_id, caller.team, body))
 
 
 async def _found(session: Transaction, job_id: UUID, caller: Caller) -> store.Row:

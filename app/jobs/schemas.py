@@ -211,6 +211,16 @@ class JobCreate(Body):
     )
 
 
+class JobPatch(Body):
+    """Changes of a job that has not ended. What is left out stays as it is."""
+
+    priority: Text | None = Field(default=None, description="One of the operator's priorities")
+    labels: dict[Text, Text | None] | None = Field(
+        default=None,
+        description="By key, a new value or null to take the label off; others stay (JSON merge patch, RFC 7396)",
+    )
+
+
 class CancelRequest(Body):
     """Why a job is cancelled."""
 

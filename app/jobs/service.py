@@ -156,10 +156,10 @@ def new_row(
         **store.BLANK,
         **_asked(submission, settings, admission.queue_for(facts)),
         **_decided(admission.decide(facts, submission.spec)),
+        "queue_deadline_at": _queue_deadline(submission.spec, created_at),
         **_awaiting(verdict, created_at),
         "id": job_id,
         "created_at": created_at,
-        "queue_deadline_at": _queue_deadline(submission.spec, created_at),
         "k8s_namespace": facts.namespace,
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
@@ -204,11 +204,12 @@ def _decided(decision: QuotaDecision) -> dict[str, Any]:
 def _awaiting(verdict: Verdict, at: datetime) -> dict[str, Any]:
     """The columns that the jobs that it waits for decide: it waits for them, or has ended because of one of them.
 
-    One that waits is charged at once, if it fits: its place in the quota is its own from its acceptance on.
+    One that waits is charged at once, if it fits: its place in the quota is its own from its acceptance on. The limit
+    on its waiting begins when it waits for no other.
     """
     if verdict.reason is None:
         return {}
-    why = {"reason": verdict.reason, "message": verdict.message}
+    why = {"reason": verdict.reason, "message": verdict.message, "queue_deadline_at": None}
     if verdict.end is None:
         return {**why, "open_parents": verdict.open}
     return {**why, "state": verdict.end, "charged": False, "ended_at": at}

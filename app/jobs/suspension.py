@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.db import Sessions, away_as_unavailable
 from app.errors import Conflict, JobFinished, NotFound
 from app.jobs import store
+from app.jobs.dependencies import WAITING_FOR_DEPENDENCIES, still_waiting
 from app.jobs.states import TERMINAL, Desired, JobState, after_suspend
 from app.jobs.transitions import jobs, move, notify, record_event
 
@@ -91,9 +92,13 @@ async def _resume(session: AsyncSession, row: dict[str, Any]) -> None:
         await _note(session, row, JobState(row["state"]), RESUME_EVENT, facts)
         return
     at = func.now()
-    seconds = row["spec"].get("queue_timeout_seconds")
-    facts |= {"waiting_since": at, "queue_deadline_at": seconds and at + timedelta(seconds=seconds)}
-    await move(session, row["id"], JobState.HELD, at=at, reason=WAITING_FOR_QUOTA, event=RESUME_EVENT, **facts)
+    if row["open_parents"]:
+        facts |= {"reason": WAITING_FOR_DEPENDENCIES, "message": still_waiting(row["open_parents"])}
+    else:
+        seconds = row["spec"].get("queue_timeout_seconds")
+        deadline = seconds and at + timedelta(seconds=seconds)
+        facts |= {"reason": WAITING_FOR_QUOTA, "waiting_since": at, "queue_deadline_at": deadline}
+    await move(session, row["id"], JobState.HELD, at=at, event=RESUME_EVENT, **facts)
 
 
 async def _note(session: AsyncSession, row: dict[str, Any], state: JobState, event: str, facts: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """What is wrong with a job before the cluster sees it: everything that takes more than one field, all at once. Pure."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from uuid import UUID
 
 from app.errors import AppError, GpuNotWhole, Invalid, ValidationError
@@ -50,8 +50,7 @@ def _refusal(faults: list[Invalid]) -> AppError:
 
 def _faults(spec: JobCreate, priorities: Collection[str]) -> Iterator[Invalid]:
     yield from _pod_names(spec)
-    if spec.priority is not None and spec.priority not in priorities:
-        yield invalid(("priority",), f"The priorities are {', '.join(priorities)}", "unknown-priority")
+    yield from priority_faults(spec.priority, priorities)
     yield from _metadata(spec)
     yield from _task_names(spec)
     for index, task in enumerate(spec.tasks):
@@ -84,8 +83,19 @@ def _pod_names(spec: JobCreate) -> Iterator[Invalid]:
         yield invalid(("name",), words, "pod-name-too-long")
 
 
+def priority_faults(priority: str | None, priorities: Collection[str]) -> Iterator[Invalid]:
+    """What is wrong with a priority; None stands for the operator's default."""
+    if priority is not None and priority not in priorities:
+        yield invalid(("priority",), f"The priorities are {', '.join(priorities)}", "unknown-priority")
+
+
+def label_faults(labels: Mapping[str, str]) -> Iterator[Invalid]:
+    """What is wrong with each of a job's labels by itself."""
+    yield from in_members(("labels",), labels, syntax.fault_in_label_key, syntax.fault_in_label_value, "label")
+
+
 def _metadata(spec: JobCreate) -> Iterator[Invalid]:
-    yield from in_members(("labels",), spec.labels, syntax.fault_in_label_key, syntax.fault_in_label_value, "label")
+    yield from label_faults(spec.labels)
     yield from in_members(("annotations",), spec.annotations, syntax.fault_in_annotation_key, _any_value, "annotation")
     size = members_size(spec.annotations)
     if size > MAXIMUM_ANNOTATIONS_BYTES:

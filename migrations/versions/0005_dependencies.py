@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column("open_parents", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("dependents_due", sa.Boolean(), server_default=no, nullable=False),
         sa.Column("alignment_due", sa.Boolean(), server_default=no, nullable=False),
-        sa.Column("retired_labels", postgresql.JSONB(), nullable=True),
+        sa.Column("retired_labels", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
     )
     for column in columns:
         op.add_column("jobs", column)

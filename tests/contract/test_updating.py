@@ -40,6 +40,16 @@ async def test_a_stale_version_in_a_patch_is_a_conflict(api: Any, jobs: str) -> 
     assert (status, answer["reason"]) == (409, "Conflict")
 
 
+async def test_a_patch_for_another_uid_changes_nothing(api: Any, jobs: str) -> None:
+    _, created = await api.post(jobs, job(labels={"x": "1"}))
+    other = "00000000-0000-4000-8000-000000000000"
+    status, answer = await api.merge(f"{jobs}/a", {"metadata": {"uid": other, "labels": {"x": "2"}}})
+    assert (status, answer["reason"]) == (422, "Invalid")
+    assert (await api.get(f"{jobs}/a"))[1]["metadata"]["labels"] == {"x": "1"}
+    patch = {"metadata": {"uid": created["metadata"]["uid"], "labels": {"x": "2"}}}
+    assert (await api.merge(f"{jobs}/a", patch))[0] == 200
+
+
 async def test_a_custom_resource_is_not_replaced_without_a_version(api: Any, jobs: str) -> None:
     await api.post(jobs, job())
     status, answer = await api.put(f"{jobs}/a", job())
