@@ -141,7 +141,7 @@ GIVEN = (
     *("id", "team", "name", "queue", "k8s_namespace", "k8s_name", "spec", "charges", "charged", "priority"),
     *("priority_rank", "labels", "submitted_by", "desired", "state", "reason", "message", "counts"),
     *("idempotency_key", "request_hash", "attempt", "created_at", "ended_at", "queue_deadline_at"),
-    "open_parents",
+    *("open_parents", "retry_of"),
 )
 """The columns that a job begins with; all others are null, or 0."""
 

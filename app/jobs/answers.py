@@ -45,18 +45,13 @@ REPLAYED: dict[str, Any] = {
 WITH_LOCATION: dict[str, Any] = {
     "headers": {"Location": {"schema": {"type": "string"}, "description": "Path of the job"}}
 }
-REFUSALS = responses(
-    Conflict,
-    GpuNotWhole,
-    IdempotencyKeyReused,
-    JobNeverFits,
-    NameInUse,
-    QueueNotGranted,
-    QueueNotOpen,
-    QuotaExceeded,
-    ValidationError,
+REFUSED: tuple[type[AppError], ...] = (
+    *(Conflict, GpuNotWhole, IdempotencyKeyReused, JobNeverFits, NameInUse, QueueNotGranted, QueueNotOpen),
+    *(QuotaExceeded, ValidationError),
 )
-"""What can become of a well-formed submission beside being accepted."""
+"""What can become of a submission beside being accepted."""
+
+REFUSALS = responses(*REFUSED)
 
 
 def of_one(accepted: Accepted, request: Request, response: Response) -> JobRead:

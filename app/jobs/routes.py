@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from app.auth.access import Caller, TeamSubmitter
 from app.auth.principal import Role
 from app.dependencies import AppSettings, SessionMaker, Transaction
-from app.errors import Conflict, InvalidCursor, JobFinished, NotFound, ValidationError
-from app.jobs import answers, cancellation, changing, service, store, suspension
+from app.errors import Conflict, InvalidCursor, JobFinished, JobNotFinished, NotFound, ValidationError
+from app.jobs import answers, cancellation, changing, retrying, service, store, suspension
 from app.jobs.answers import IdempotencyKey
 from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate, JobPatch
@@ -132,3 +132,33 @@ async def resume_job(job_id: UUID, caller: Caller, sessions: SessionMaker) -> Jo
     """Let a suspended job go on, once its team's quota has room; no retry is used up."""
     caller.require(Role.SUBMITTER)
     return job_read(await suspension.resume(sessions, job_id, caller.team))
+
+
+@router.post(
+    "/jobs/{job_id}/retry",
+    status_code=HTTPStatus.ACCEPTED,
+    responses={
+        200: answers.REPLAYED,
+        202: answers.WITH_LOCATION,
+        **responses(*answers.REFUSED, JobNotFinished),
+    },
+)
+async def retry_job(
+    *,
+    job_id: UUID,
+    caller: Caller,
+    request: Request,
+    response: Response,
+    settings: AppSettings,
+    sessions: SessionMaker,
+    idempotency_key: IdempotencyKey = None,
+) -> JobRead:
+    """Run a job that has ended once more, as a new job with `retry_of`; what has ended stays as it is.
+
+    The new job is accepted as any other, by quota and name. It waits for no other job if the old one had begun.
+    """
+    caller.require(Role.SUBMITTER)
+    accepted = await retrying.retry(
+        sessions, settings, job_id, caller.team, submitted_by=caller.subject, idempotency_key=idempotency_key
+    )
+    return answers.of_one(accepted, request, response)

@@ -45,12 +45,13 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One request to run a job."""
+    """One request to run a job; `retry_of` is the ended job that it is to run again."""
 
     team: str
     spec: JobCreate
     idempotency_key: str | None
     submitted_by: str
+    retry_of: UUID | None = None
 
 
 async def submit(sessions: Sessions, settings: Settings, submission: Submission) -> Accepted:
@@ -69,7 +70,7 @@ async def submit(sessions: Sessions, settings: Settings, submission: Submission)
     """
     try:
         validation.check(submission.spec, settings.priorities)
-        request_hash = hash_of(submission.spec)
+        request_hash = hash_of(submission.spec) if submission.retry_of is None else hash_of_retry(submission.retry_of)
         with away_as_unavailable():
             async with driver_transaction(sessions) as driver:
                 made = await _accept(driver, settings, submission, request_hash)
@@ -187,6 +188,7 @@ def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, 
         "submitted_by": submission.submitted_by,
         "desired": Desired.RUN,
         "idempotency_key": submission.idempotency_key,
+        "retry_of": submission.retry_of,
     }
 
 
@@ -231,6 +233,11 @@ def hash_of(spec: JobCreate) -> bytes:
     """
     body = spec.model_dump(mode="json", exclude_defaults=True)
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+
+def hash_of_retry(job_id: UUID) -> bytes:
+    """SHA-256 of the request to run an ended job again, which has no body."""
+    return hashlib.sha256(b"retry of " + job_id.bytes).digest()
 
 
 def _with_defaults(spec: JobCreate, queue: str, priority: str) -> dict[str, Any]:

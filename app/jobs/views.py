@@ -47,6 +47,7 @@ class JobRead(ResponseBody):
     started_at: datetime | None
     ended_at: datetime | None
     cancel_reason: str | None
+    retry_of: UUID | None = Field(description="The ended job that this one runs again")
     spec: dict[str, Any] = Field(description="The body as accepted, with defaults filled in and env values as `***`")
 
 
@@ -87,6 +88,7 @@ class EventRead(ResponseBody):
 _AS_STORED = (
     *("id", "name", "team", "queue", "priority", "state", "reason", "message", "attempt", "labels", "submitted_by"),
     *("k8s_namespace", "k8s_name", "created_at", "submitted_at", "started_at", "ended_at", "cancel_reason"),
+    "retry_of",
 )
 
 

@@ -34,7 +34,7 @@ TASK = {"replicas": 1, "image": "x", "resources": {}}
         (
             "/v1/teams/nlp/jobs",
             {"name": "a", "tasks": [TASK], "retries": {"on": [{"exit_codes": [3], "action": "Restart"}]}},
-            ["/retries/on/0/action: This has to be one of 'restart_task' or 'restart_job'."],
+            ["/retries/on/0/action: This has to be one of 'restart_task', 'restart_job' or 'fail'."],
         ),
         ("/v1/queues", {"name": "q", "weight": 0}, ["/weight: The number has to be at least 1."]),
         ("/v1/queues", {"name": "q", "weight": 65536}, ["/weight: The number has to be at most 65535."]),

@@ -35,6 +35,7 @@ async def test_accepts_a_job_and_says_where_it_is(nlp: Any, body: Any) -> None:
         "started_at": None,
         "ended_at": None,
         "cancel_reason": None,
+        "retry_of": None,
         "spec": job["spec"],
     }
     assert job["created_at"].endswith("Z")
@@ -61,7 +62,7 @@ async def test_fills_in_the_defaults_in_the_spec(nlp: Any, body: Any) -> None:
         ({"min_availble": 3}, ["/min_availble"]),
         ({"restart_policy": "Always"}, ["/restart_policy"]),
         ({"array": {"size": 2}}, ["/array"]),
-        ({"run_timeout_seconds": 5}, ["/run_timeout_seconds"]),
+        ({"run_timeout_seconds": 0}, ["/run_timeout_seconds"]),
         ({"name": "a\n"}, ["/name"]),
         ({"priority": "urgent"}, ["/priority"]),
         ({"labels": {"volcano.sh/job-name": "x"}}, ["/labels/volcano.sh~1job-name"]),
