@@ -7,5 +7,9 @@ EVENT_TYPES: dict[str, str] = {
     "attempt": "it runs again, in the same state",
     "reason": "the reason of its state has changed, and the state has not",
     "cancel": "its owner cancelled it",
+    "released": "it has left the queue of jobs that wait here, and goes to the cluster",
+    "suspend": "its owner suspended it",
+    "resume": "its owner let it go on",
+    "changed": "its owner changed its priority or labels",
     "put-back": "the cluster did not take it yet; it will be tried again",
 }

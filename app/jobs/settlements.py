@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import (
     Float,
     Integer,
+    Select,
     Text,
     Uuid,
     any_,
@@ -40,42 +41,51 @@ async def teams_with_due(session: AsyncSession) -> list[str]:
 
 async def read_due(session: AsyncSession, team: str, limit: int) -> list[UUID]:
     """Ended jobs of a team for which others wait that do not know yet, the oldest first."""
-    statement = (
-        select(jobs.c.id)
-        .where(jobs.c.dependents_due, jobs.c.team == team)
-        .order_by(jobs.c.team, jobs.c.id)
-        .limit(limit)
-    )
-    return list((await session.execute(statement)).scalars())
+    return list((await session.execute(due_statement(team, limit))).scalars())
+
+
+def due_statement(team: str, limit: int) -> Select[Any]:
+    """The statement behind `read_due`; tests look at its plan."""
+    due = select(jobs.c.id).where(jobs.c.dependents_due, jobs.c.team == team)
+    return due.order_by(jobs.c.team, jobs.c.id).limit(limit)
 
 
 async def lock_dependents(session: AsyncSession, parents: Sequence[UUID], limit: int) -> dict[UUID, JobState]:
     """Lock up to `limit` jobs that wait for one of the parents and are held by nobody else, and read their states."""
+    rows = await session.execute(dependents_statement(parents, limit))
+    return {row.id: JobState(row.state) for row in rows}
+
+
+def dependents_statement(parents: Sequence[UUID], limit: int) -> Select[Any]:
+    """The statement behind `lock_dependents`; tests look at its plan."""
     waiting = (
         select(job_dependencies.c.job_id)
         .where(_among(job_dependencies.c.parent_id, parents), job_dependencies.c.settled_at.is_(None))
         .distinct()
         .limit(limit)
     )
-    statement = select(jobs.c.id, jobs.c.state).where(jobs.c.id.in_(waiting)).with_for_update(skip_locked=True)
-    return {row.id: JobState(row.state) for row in await session.execute(statement)}
+    return select(jobs.c.id, jobs.c.state).where(jobs.c.id.in_(waiting)).with_for_update(skip_locked=True)
 
 
 async def read_open_links(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, list[Link]]:
     """What jobs wait for, by the job's id, each in its order, without what is settled."""
+    found: dict[UUID, list[Link]] = {}
+    for row in await session.execute(links_statement(ids)):
+        condition, otherwise = Condition(row.condition), Otherwise(row.otherwise)
+        link = Link(row.place, row.parent_id, row.name, JobState(row.state), condition, otherwise)
+        found.setdefault(row.job_id, []).append(link)
+    return found
+
+
+def links_statement(ids: Collection[UUID]) -> Select[Any]:
+    """The statement behind `read_open_links`; tests look at its plan."""
     parents = jobs.alias("parents")
-    statement = (
+    return (
         select(job_dependencies, parents.c.name, parents.c.state)
         .join(parents, parents.c.id == job_dependencies.c.parent_id)
         .where(_among(job_dependencies.c.job_id, ids), job_dependencies.c.settled_at.is_(None))
         .order_by(job_dependencies.c.job_id, job_dependencies.c.place)
     )
-    found: dict[UUID, list[Link]] = {}
-    for row in await session.execute(statement):
-        condition, otherwise = Condition(row.condition), Otherwise(row.otherwise)
-        link = Link(row.place, row.parent_id, row.name, JobState(row.state), condition, otherwise)
-        found.setdefault(row.job_id, []).append(link)
-    return found
 
 
 async def settle(session: AsyncSession, links: Sequence[tuple[UUID, int]]) -> None:

@@ -130,3 +130,13 @@ async def test_bulk_takes_and_refuses_each_by_itself(nlp: Any, body: Any) -> Non
     assert made["items"][1]["problem"]["errors"][0]["pointer"] == "/after/1/job"
     assert made["items"][2]["problem"]["errors"][0]["pointer"] == "/after/1/job"
     assert await nlp.used() == 3
+
+
+async def test_a_resumed_job_waits_for_the_others_again(nlp: Any, body: Any) -> None:
+    parent = await nlp.accepted(body(name="parent"))
+    child = await nlp.accepted(body(name="child", after=after(parent), queue_timeout_seconds=60))
+    suspended = (await nlp.client.post(f"/v1/jobs/{child['id']}/suspend")).json()
+    assert (suspended["state"], suspended["reason"]) == ("suspended", "SuspendedByUser")
+    resumed = (await nlp.client.post(f"/v1/jobs/{child['id']}/resume")).json()
+    assert (resumed["state"], resumed["reason"]) == ("held", "WaitingForDependencies")
+    assert resumed["message"] == "The job waits for a job that has not ended."
