@@ -14,6 +14,7 @@ import app.jobs.bulk_routes
 import app.jobs.event_routes
 import app.jobs.import_routes
 import app.jobs.index_routes
+import app.jobs.progress_routes
 import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
@@ -36,6 +37,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.event_routes.router,
     app.jobs.import_routes.router,
     app.jobs.index_routes.router,
+    app.jobs.progress_routes.router,
     app.insight.routes.router,
     app.teams.routes.router,
     app.queues.routes.router,

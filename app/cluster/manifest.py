@@ -10,6 +10,7 @@ from app.cluster.pod_template import SCHEDULER, Object, pod_spec, without_none
 from app.cluster.run_part import PartTask, RunIndices, min_available, min_success, part_of
 from app.jobs.annotations import for_pods
 from app.jobs.schemas import JobCreate
+from app.jobs.syntax import JOB_ID_VARIABLE, TASK_VARIABLE
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
 MASK = "***"
@@ -166,7 +167,7 @@ def _task(spec: JobCreate, part: PartTask, labels: dict[str, str]) -> Object:
             "dependsOn": {"name": list(part.depends_on)} if part.depends_on else None,
             "template": {
                 "metadata": {"labels": dict(labels), "annotations": for_pods(spec.annotations)},
-                "spec": pod_spec(part),
+                "spec": pod_spec(part, {JOB_ID_VARIABLE: labels[JOB_ID_LABEL], TASK_VARIABLE: part.name}),
             },
         }
     )

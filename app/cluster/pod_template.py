@@ -1,5 +1,6 @@
 """From one task of a job to the spec of its pods. Pure."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,8 +19,13 @@ SCHEDULER = "volcano"
 _VOLCANOS_VARIABLES = ("VC_TASK_INDEX", "VK_TASK_INDEX")
 
 
-def pod_spec(part: PartTask) -> Object:
-    """Return the spec of a task's pods; the container has the name of the task."""
+def pod_spec(part: PartTask, variables: Mapping[str, str]) -> Object:
+    """Return the spec of a task's pods; the container has the name of the task.
+
+    Args:
+        part: what its owner asked for.
+        variables: of ours, which the owner cannot have.
+    """
     task = part.task
     claims = list(dict.fromkeys(volume.claim for volume in task.volumes))
     return without_none(
@@ -36,12 +42,12 @@ def pod_spec(part: PartTask) -> Object:
                 for index, claim in enumerate(claims)
             ]
             or None,
-            "containers": [_container(part, claims)],
+            "containers": [_container(part, claims, variables)],
         }
     )
 
 
-def _container(part: PartTask, claims: list[str]) -> Object:
+def _container(part: PartTask, claims: list[str], variables: Mapping[str, str]) -> Object:
     task = part.task
     return without_none(
         {
@@ -49,7 +55,7 @@ def _container(part: PartTask, claims: list[str]) -> Object:
             "image": task.image,
             "command": list(task.command) or None,
             "args": list(task.args) or None,
-            "env": (_numbers(part) + _environment(task)) or None,
+            "env": _numbers(part) + _environment(task, variables),
             "resources": _resources(task.resources),
             "volumeMounts": [
                 without_none(
@@ -66,13 +72,14 @@ def _container(part: PartTask, claims: list[str]) -> Object:
     )
 
 
-def _environment(task: Task) -> list[Object]:
-    """Secrets first, then plain values by name: JSONB does not keep the order of members, and this one is always so."""
+def _environment(task: Task, variables: Mapping[str, str]) -> list[Object]:
+    """Ours first, then secrets, then plain values by name: JSONB keeps no order of members, and this is always so."""
+    own: list[Object] = [{"name": name, "value": value} for name, value in variables.items()]
     secrets = [
         {"name": name, "valueFrom": {"secretKeyRef": {"name": source.secret, "key": source.key}}}
         for name, source in sorted(task.secret_env.items())
     ]
-    return secrets + [{"name": name, "value": value} for name, value in sorted(task.env.items())]
+    return own + secrets + [{"name": name, "value": value} for name, value in sorted(task.env.items())]
 
 
 def _numbers(part: PartTask) -> list[Object]:

@@ -42,6 +42,8 @@ class JobSeen:
     started_at: datetime | None
     ended_at: datetime | None
     pods: tuple[PodSeen, ...] = ()
+    percent: int | None = None
+    """How far its workers say that they are; None while they say nothing."""
 
     @property
     def nodes(self) -> list[str]:
@@ -107,6 +109,7 @@ def job_of(body: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> JobSee
         started_at=_time(body["started_at"]),
         ended_at=_time(body["ended_at"]),
         pods=tuple(_pod(name, queue, pod) for pod in pods),
+        percent=_percent(body["progress"]),
     )
 
 
@@ -132,6 +135,12 @@ def _pod(job: str, queue: str, body: Mapping[str, Any]) -> PodSeen:
         started_at=_time(body["started_at"]),
         ended_at=_time(body["ended_at"]),
     )
+
+
+def _percent(progress: Mapping[str, int] | None) -> int | None:
+    if progress is None:
+        return None
+    return 100 * progress["done"] // progress["total"] if progress["total"] else 0
 
 
 def _gpus(resources: Mapping[str, Any] | None) -> int:

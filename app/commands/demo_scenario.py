@@ -6,6 +6,11 @@ from typing import Any
 GPU = "nvidia.com/gpu"
 IMAGE = "busybox:1.36"
 
+STEPS_ANNOTATION = "simulator.pumice.dev/progress-steps"
+"""Has the simulated workers count so many steps; on a real cluster nobody reads it, and the column stays empty."""
+
+STEPS = 10
+
 ALL_ENDED_SECONDS = 120.0
 """Limit of the whole demo."""
 
@@ -73,7 +78,13 @@ class DemoJob:
             "command": ["sleep", str(seconds)],
             "resources": {"cpu": "1", "memory": "1Gi", "gpus": 1, "gpu_resource": GPU},
         }
-        return {"name": self.name, "queue": self.queue, "min_available": self.gpus, "tasks": [task]}
+        return {
+            "name": self.name,
+            "queue": self.queue,
+            "min_available": self.gpus,
+            "annotations": {STEPS_ANNOTATION: str(STEPS)},
+            "tasks": [task],
+        }
 
 
 HIGH = DemoQueue("high-priority", weight=2, capability=4)

@@ -50,7 +50,7 @@ def state_changes(before: Sample | None, now: Sample) -> list[str]:
 
 def _jobs(sample: Sample) -> Table:
     table = _table("Jobs")
-    for column in ("job", "queue", "GPUs", "state", "why", "nodes"):
+    for column in ("job", "queue", "GPUs", "state", "done", "why", "nodes"):
         table.add_column(column)
     for job in sample.jobs.values():
         table.add_row(
@@ -58,6 +58,7 @@ def _jobs(sample: Sample) -> Table:
             job.queue,
             str(job.gpus),
             Text(job.state, style=_COLOURS.get(job.state, "yellow")),
+            "" if job.percent is None else f"{job.percent} %",
             job.reason or "",
             ", ".join(job.nodes),
         )

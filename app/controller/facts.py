@@ -6,7 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from app.cluster.names import TURN_GATE
-from app.cluster.observed import ObservedJob, ObservedPodGroup
+from app.cluster.observed import ObservedJob, ObservedPodGroup, Progress
 from app.controller.plan import NO_PLAN, Indices, JobPlan
 from app.jobs.states import TERMINAL, Desired, Ending, JobState
 
@@ -106,6 +106,7 @@ class PodFacts:
     Attributes:
         attempt: which run it belongs to, 1 for the first.
         reason: why it ended (OOMKilled, Error, Evicted, ...) or why it does not start (ImagePullBackOff, ...).
+        progress: as its worker last said it, on the pod or over HTTP.
         deleting: it has a deletionTimestamp.
         index: which of the task's indices it runs.
         gates: its scheduling gates.
@@ -127,6 +128,7 @@ class PodFacts:
     resources: dict[str, int] = field(default_factory=dict, hash=False)
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    progress: Progress | None = None
     deleting: bool = False
     gates: tuple[str, ...] = ()
     gone: bool = False

@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.cluster.observed import ObservedPod
+from app.cluster.observed import ObservedPod, Progress
 from app.controller.facts import KILLED, Counts, Decision, JobFacts, PodFacts
 from app.controller.plan import Indices, all_needed, plan_of
+from app.controller.progress import last_word
 from app.jobs.states import STOPPING, Desired, Ending, JobState
 
 _WRITTEN = ("reason", "message", "attempt", "k8s_uid", "started_at", "ending", "retries", "run_started_at")
@@ -98,6 +99,7 @@ def _from_cluster(
         resources=pod.resources,
         started_at=pod.started_at,
         ended_at=pod.ended_at,
+        progress=last_word(pod, before.progress if before else None),
         deleting=pod.deleting,
         gates=pod.gates,
         gone=gone,
@@ -139,7 +141,8 @@ def _numbered(job: JobFacts, pods: Iterable[PodFacts]) -> list[PodFacts]:
 
 
 def _from_row(row: Any, *, gone: bool) -> PodFacts:
-    return PodFacts(**{name: getattr(row, name) for name in _POD_FIELDS}, gone=gone)
+    progress = None if row.progress is None else Progress(**row.progress)
+    return PodFacts(**{name: getattr(row, name) for name in _POD_FIELDS}, progress=progress, gone=gone)
 
 
 def changed_pods(job_id: Any, pods: Iterable[PodFacts], recorded: Iterable[Any], at: datetime) -> list[dict[str, Any]]:
@@ -148,12 +151,19 @@ def changed_pods(job_id: Any, pods: Iterable[PodFacts], recorded: Iterable[Any],
     changed: list[dict[str, Any]] = []
     for pod in pods:
         row = known.get(pod.uid)
-        values = {name: getattr(pod, name) for name in _POD_FIELDS}
+        values = {name: getattr(pod, name) for name in _POD_FIELDS} | {"progress": _written(pod, row)}
         gone_at = (row.gone_at if row is not None and row.gone_at else at) if pod.gone else None
-        same = row is not None and row.gone_at == gone_at and all(getattr(row, n) == v for n, v in values.items())
+        same = row is not None and row.gone_at == gone_at and values["progress"] is None
+        same = same and all(getattr(row, name) == values[name] for name in _POD_FIELDS)
         if not same:
             changed.append({**values, "job_id": job_id, "gone_at": gone_at})
     return changed
+
+
+def _written(pod: PodFacts, row: Any) -> dict[str, int] | None:
+    """What a pod's row has to be told of its progress; None leaves it: a worker may have written there meanwhile."""
+    said = None if pod.progress is None else {"done": pod.progress.done, "total": pod.progress.total}
+    return None if row is not None and said == row.progress else said
 
 
 def changed_facts(row: Any, decision: Decision, read_at: datetime) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from app.controller.aligning import Aligner, AlignmentRefused
 from app.controller.decide import decide
 from app.controller.facts import Absence, Action, Decision, Situation
 from app.controller.leader import LeadershipLost, Lease, fenced
+from app.controller.progress import EVENT, progress_of
 from app.controller.reasons import MAXIMUM_MESSAGE_LENGTH
 from app.controller.together import run_together
 from app.controller.view import ClusterView
@@ -30,6 +31,7 @@ from app.db import Sessions, is_away
 from app.failpoints import CANCEL_RECORDED, OBSERVE_BEFORE_COMMIT, OBSERVE_COMMITTED, RUN_RECORDED, failpoint
 from app.jobs import history, identity
 from app.jobs.states import TERMINAL, JobState
+from app.jobs.transitions import record_event
 from app.telemetry import ENDED, QUEUE_DEPTH, RECONCILE_ERRORS, WATCH_STRANGE, get_logger
 
 BATCH = 64
@@ -238,12 +240,17 @@ class Reconciler:
             facts["k8s_name"] = identity.next_k8s_name(
                 row.name, gather.longest_suffix(look.situation.job), token_hex(3)
             )
+        news = progress_of(look.situation.pods, row.progress, decision.attempt, at)
+        if news.stored != row.progress:
+            facts["progress"] = news.stored
         if not facts and not pods and decision.state == row.state:
             return True
         async with fenced(self._sessions, self._lease) as session:
             written = await history.record_state(session, row, decision.state, at=at, facts=facts)
             if written:
                 await history.record_pods(session, pods)
+            if written and news.sentence is not None:
+                await record_event(session, row.id, row.team, EVENT, decision.state, at=at, message=news.sentence)
             failpoint(OBSERVE_BEFORE_COMMIT)
         failpoint(OBSERVE_COMMITTED)
         if written and decision.state != row.state:

@@ -28,6 +28,7 @@ from app.controller.together import run_together
 from app.controller.view import ClusterView, uuid_of
 from app.controller.workqueue import WorkQueue
 from app.db import Sessions
+from app.jobs.progress import CHANNEL as PROGRESS_CHANNEL
 from app.jobs.transitions import ACCEPTED_CHANNEL, CHANNEL
 from app.queues.store import CHANNEL as QUEUES_CHANNEL
 from app.settings import Settings
@@ -37,6 +38,9 @@ COALESCE_SECONDS = 0.05
 
 BUSY_COALESCE_SECONDS = 1.0
 """The same while many jobs are on their way to the cluster, which comes first."""
+
+SPEAKING_SECONDS = 1.0
+"""Wait before a look at a job of which only a worker said how far it is: a thousand workers cost one look a second."""
 
 _STATUS_SECONDS = 0.2
 _AHEAD_OF_ALL_SECONDS = -3600.0
@@ -55,7 +59,14 @@ class Term:
         self._rights = client.rights
         volcano = Volcano(client)
         self._work: WorkQueue[UUID] = WorkQueue()
-        self._view = ClusterView(volcano, installation, self._look, self._look_at_queues, self._count_queues)
+        self._view = ClusterView(
+            volcano,
+            installation,
+            self._look,
+            self._look_at_queues,
+            on_contents=self._count_queues,
+            on_progress=self._look_later,
+        )
         pacer = Pacer(settings.submit_concurrency)
         self._submitter = Submitter(
             sessions,
@@ -114,6 +125,7 @@ class Term:
             # a flood of accepted jobs must not come before the looks at jobs that run
             ACCEPTED_CHANNEL: lambda _: self._releaser.wake(),
             QUEUES_CHANNEL: lambda _: self._look_at_queues(),
+            PROGRESS_CHANNEL: self._hear_worker,
         }
 
     def _hear_job(self, payload: str) -> None:
@@ -123,8 +135,16 @@ class Term:
         self._settler.wake()
         self._releaser.wake()
 
+    def _hear_worker(self, payload: str) -> None:
+        job_id = uuid_of(payload)
+        if job_id is not None:
+            self._look_later(job_id)
+
     def _look(self, job_id: UUID) -> None:
         self._work.add(job_id, BUSY_COALESCE_SECONDS if self._submitter.busy else COALESCE_SECONDS)
+
+    def _look_later(self, job_id: UUID) -> None:
+        self._work.add(job_id, SPEAKING_SECONDS)
 
     def _count_queues(self) -> None:
         self._queues.wake()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -49,6 +50,7 @@ class ClusterView:
         on_job: called with the id of each job of which something changed.
         on_queues: called when a queue or a node changed.
         on_contents: called when something changed that is counted by queue.
+        on_progress: called instead of both when a pod of a job says how far it is, and nothing else changed.
     """
 
     def __init__(
@@ -57,12 +59,15 @@ class ClusterView:
         installation: UUID,
         on_job: OnJob,
         on_queues: Callable[[], None],
+        *,
         on_contents: Callable[[], None],
+        on_progress: OnJob,
     ) -> None:
         self._installation = str(installation)
         self._on_job = on_job
         self._on_queues = on_queues
         self._on_contents = on_contents
+        self._on_progress = on_progress
         self._metrics = WatchMetrics()
         self._departed: dict[UUID, dict[str, ObservedPod]] = {}
         given: dict[str, Any] = {"metrics": self._metrics}
@@ -164,6 +169,12 @@ class ClusterView:
         return (self.jobs, self.pod_groups, self.pods, self.queues, self.nodes)
 
     def _tell_job(self, key: str, old: _Labelled | None, new: _Labelled | None) -> None:
+        if isinstance(new, ObservedPod):
+            if new.progress_is_strange and not _was_strange(old):
+                WATCH_STRANGE.labels("PodProgress").inc()
+            if isinstance(old, ObservedPod) and _only_speaks(old, new):
+                self._tell_progress(new)
+                return
         for seen in (old, new):
             if seen is not None and seen.job_id is not None and (job_id := uuid_of(seen.job_id)) is not None:
                 if isinstance(old, ObservedPod) and (new is None or new.uid != old.uid):
@@ -172,8 +183,10 @@ class ClusterView:
                 break
         if not isinstance(new or old, ObservedJob):
             self._on_contents()
-        if isinstance(new, ObservedPod) and new.progress_is_strange and not _was_strange(old):
-            WATCH_STRANGE.labels("PodProgress").inc()
+
+    def _tell_progress(self, pod: ObservedPod) -> None:
+        if pod.job_id is not None and (job_id := uuid_of(pod.job_id)) is not None:
+            self._on_progress(job_id)
 
     def _tell_queues(self, key: str, old: Any, new: Any) -> None:
         self._on_queues()
@@ -181,6 +194,12 @@ class ClusterView:
 
 def _was_strange(old: _Labelled | None) -> bool:
     return isinstance(old, ObservedPod) and old.progress_is_strange
+
+
+def _only_speaks(old: ObservedPod, new: ObservedPod) -> bool:
+    """Whether a change of a pod is of no interest but for how far it is."""
+    silent: dict[str, Any] = {"progress": None, "progress_is_strange": False, "resource_version": ""}
+    return replace(old, **silent) == replace(new, **silent)
 
 
 def uuid_of(text: str) -> UUID | None:

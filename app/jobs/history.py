@@ -37,7 +37,7 @@ _READ = (
     ),
     *("attempt", "k8s_uid", "lock_token", "lock_expires_at", "submitted_at", "started_at", "ended_at"),
     *("recorded_at", "cleaned_at", "attempt_base", "run_indices", "ending", "retries", "resumes", "run_started_at"),
-    *("ran_seconds", "queue_deadline_at"),
+    *("ran_seconds", "queue_deadline_at", "progress"),
     *("priority", "labels", "retired_labels", "alignment_due"),
 )
 
@@ -140,11 +140,13 @@ async def record_pods(session: AsyncSession, pods: Sequence[Mapping[str, Any]]) 
 
 def _upsert_pod() -> Any:
     statement = upsert(job_pods)
-    changing = {
+    changing: dict[str, Any] = {
         column.name: statement.excluded[column.name]
         for column in job_pods.columns
         if column.name not in {"uid", "job_id"}
     }
+    # null is no news: what a worker wrote over HTTP since the row was read must not get lost
+    changing["progress"] = func.coalesce(statement.excluded.progress, job_pods.c.progress)
     return statement.on_conflict_do_update(index_elements=[job_pods.c.uid], set_=changing)
 
 

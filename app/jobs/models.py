@@ -218,6 +218,9 @@ class JobPodRow(SQLModel, table=True):
     message: str | None = Field(default=None, sa_type=Text)
     restarts: int = Field(default=0, sa_type=Integer)
     resources: dict[str, int] = Field(default_factory=dict, sa_type=JSONB)
+    progress: dict[str, int] | None = Field(
+        default=None, sa_type=JSONB(none_as_null=True), description="`done` of `total`, as its worker says"
+    )
     created_at: datetime = Field(sa_type=TIME)
     started_at: datetime | None = Field(default=None, sa_type=TIME)
     ended_at: datetime | None = Field(default=None, sa_type=TIME)

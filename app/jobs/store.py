@@ -35,13 +35,14 @@ _SHOWN = (
         "labels",
     ),
     *("submitted_by", "k8s_namespace", "k8s_name", "created_at", "submitted_at", "started_at", "ended_at"),
-    *("cancel_reason", "spec", "run_indices", "retry_of"),
+    *("cancel_reason", "spec", "progress", "run_indices", "retry_of"),
 )
 _SHOWN_COLUMNS = tuple(jobs.c[name] for name in _SHOWN)
 
 BLANK: Row = {
     **dict.fromkeys(("reason", "message", "cancel_reason", "submitted_at", "started_at", "ended_at", "run_indices")),
     "retry_of": None,
+    "progress": None,
     "counts": {},
     "attempt": 0,
     "open_parents": 0,

@@ -18,6 +18,10 @@ _SIMULATOR = "simulator.pumice.dev"
 """Annotations by which a job tells the simulated cluster how its pods live; they mean nothing to a real one."""
 
 _GIVEN_VARIABLES = frozenset({"VC_TASK_INDEX", "VK_TASK_INDEX"})
+JOB_ID_VARIABLE, TASK_VARIABLE = "PUMICE_JOB_ID", "PUMICE_TASK"
+"""By these and VC_TASK_INDEX a worker knows who it is, for example to say how far it is."""
+
+OWN_VARIABLES = frozenset({JOB_ID_VARIABLE, TASK_VARIABLE})
 _VGPU_PARTS = frozenset({"volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"})
 
 
@@ -81,6 +85,8 @@ def fault_in_variable(name: str) -> str | None:
     """What is wrong with the name of an environment variable."""
     if name in _GIVEN_VARIABLES:
         return "Volcano itself sets this variable"
+    if name in OWN_VARIABLES:
+        return "The service itself sets this variable"
     if _VARIABLE.fullmatch(name) is None or name.startswith(".."):
         return 'The name of a variable holds letters, digits, "_", "-" and ".", and does not begin with a digit'
     return None

@@ -24,6 +24,19 @@ class Counts(ResponseBody):
     failed: int = 0
 
 
+class Progress(ResponseBody):
+    """How far the workers say that they are, over those that said anything."""
+
+    done: int
+    total: int
+
+
+class JobProgress(Progress):
+    """The sum over the pods of a job, the newest pod of each index."""
+
+    at: datetime = Field(description="When the sum last changed")
+
+
 class JobRead(ResponseBody):
     """A job and what was last seen of it."""
 
@@ -36,6 +49,7 @@ class JobRead(ResponseBody):
     reason: str | None = Field(description="One word for why it is in this state")
     message: str | None = Field(description="The same as a sentence, with numbers")
     counts: Counts
+    progress: JobProgress | None = Field(default=None, description="null while no worker has said how far it is")
     attempt: int = Field(description="Runs so far; 0 before the first")
     resources: dict[str, str] = Field(description="Extended resources of all replicas, as charged to the quota")
     labels: dict[str, str]
@@ -66,6 +80,7 @@ class PodRead(ResponseBody):
     message: str | None
     restarts: int
     resources: dict[str, str]
+    progress: Progress | None = Field(default=None, description="null while its worker has not said how far it is")
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -97,9 +112,16 @@ def job_read(row: Mapping[str, Any]) -> JobRead:
     return JobRead(
         **{name: row[name] for name in _AS_STORED},
         counts=Counts(**{phase: row["counts"].get(phase, 0) for phase in Counts.model_fields}),
+        progress=_job_progress(row["progress"]),
         resources=amounts(row["charges"]),
         spec=masked(row["spec"]),
     )
+
+
+def _job_progress(stored: Mapping[str, Any] | None) -> JobProgress | None:
+    if stored is None or "done" not in stored:
+        return None
+    return JobProgress(**{name: stored[name] for name in JobProgress.model_fields})
 
 
 def pod_read(row: Mapping[str, Any]) -> PodRead:

@@ -6,6 +6,7 @@ containers ended first.
 
 import asyncio
 import itertools
+import math
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -17,6 +18,8 @@ from app.simulator.objects import ApiError, Object, Objects
 from app.simulator.pod_life import Life, life_of
 
 _FIRST_BACK_OFF_SECONDS, _LONGEST_BACK_OFF_SECONDS = 10.0, 300.0
+PROGRESS = "pumice.dev/progress"
+"""The annotation in which a container that counts its steps says how far it is."""
 SIMULATED_NODE = "pumice.dev/simulated"
 """The annotation of nodes that have a simulated kubelet."""
 _ENDED = ("Succeeded", "Failed")
@@ -127,7 +130,7 @@ class _Worker:
             if pod_status.started_at(await self._pod()) is None:
                 await self._write(pod_status.running(await self._pod(), Clock.stamp(), self._host, self._address))
                 await self._say("Started", "Started container")
-            if await self._clock.wait(self.terminating, life.run_seconds - already):
+            if await self._work(life, already):
                 return
             already = 0.0
             if not await self._restart(life):
@@ -154,6 +157,24 @@ class _Worker:
         await self._write(pod_status.waiting(pod, Clock.stamp(), self._host, reason, text))
         await self._say("Failed", f"Error: {reason}", type_="Warning")
         await self.terminating.wait()
+
+    async def _work(self, life: Life, already: float) -> bool:
+        """Let the containers run to their end and count the steps; True when the pod is terminated before."""
+        if not life.progress_steps or life.run_seconds == math.inf:
+            return await self._clock.wait(self.terminating, life.run_seconds - already)
+        for step in range(life.progress_steps + 1):
+            moment = life.run_seconds * step / life.progress_steps
+            if moment >= already:
+                if await self._clock.wait(self.terminating, moment - already):
+                    return True
+                already = moment
+                if step < life.progress_steps or life.exit_code == 0:
+                    await self._count(step, life.progress_steps)
+        return False
+
+    async def _count(self, done: int, total: int) -> None:
+        change = {"metadata": {"annotations": {PROGRESS: f"{done}/{total}"}}}
+        await self._objects.patch(POD, self._namespace, self._name, change)
 
     async def _restart(self, life: Life) -> bool:
         """End the containers, or wait for their restart in place; False when the pod is at its end."""

@@ -7,7 +7,8 @@ command.
 Annotations, prefix `simulator.pumice.dev/`, say what a command cannot and go before it:
 `run-seconds`, `exit-code`, `start-seconds` (from the binding to the start), `oom` (killed for memory after so many
 seconds), `image-pull` (`ErrImagePull` or `ImagePullBackOff`: the container stays waiting), `ignore-sigterm`
-(`"true"`: it holds its whole grace period).
+(`"true"`: it holds its whole grace period), `progress-steps` (it counts so many steps, evenly over its run, in its own
+annotation `pumice.dev/progress`; a container that fails does not get to its last step).
 """
 
 import math
@@ -27,6 +28,7 @@ _QUICK = frozenset({"echo", "true", ":", "cd", "set", "export", "date", "hostnam
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?|\.\d+)([smhd]?)$")
 _EXIT_CODES = 256
+_MOST_STEPS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Life:
     out_of_memory: bool = False
     waits_for: str | None = None
     ignores_sigterm: bool = False
+    progress_steps: int = 0
 
     @property
     def reason(self) -> str:
@@ -132,11 +135,17 @@ def _annotated(life: Life, annotations: Mapping[str, str]) -> Life:
         exit_code=_exit_code([code], 0) if code else life.exit_code,
         waits_for=annotations.get(PREFIX + "image-pull"),
         ignores_sigterm=annotations.get(PREFIX + "ignore-sigterm") == "true",
+        progress_steps=_steps(annotations.get(PREFIX + "progress-steps", "")),
     )
     if PREFIX + "oom" in annotations:
         after = _seconds(annotations, "oom", life.run_seconds)
         return replace(life, run_seconds=after, exit_code=KILLED_EXIT_CODE, out_of_memory=True)
     return life
+
+
+def _steps(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_STEPS)) else 0
+    return min(number, _MOST_STEPS)
 
 
 def _seconds(annotations: Mapping[str, str], name: str, otherwise: float) -> float:

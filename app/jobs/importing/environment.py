@@ -7,6 +7,7 @@ from typing import Any
 from app.jobs.faults import Place
 from app.jobs.importing.draft import Draft, Section
 from app.jobs.importing.known import SECRET_KEY, VALUE_FROM, VARIABLE
+from app.jobs.syntax import OWN_VARIABLES
 
 _REFERENCE = re.compile(r"\$(\$|\(([-._a-zA-Z0-9]+)\))")
 """`$(NAME)`, or `$$`, which stands for one `$` (Kubernetes, "Define dependent environment variables")."""
@@ -37,6 +38,8 @@ def translate_environment(
         name = variable.get("name")
         if not isinstance(name, str):
             draft.fault((*where, "name"), "This has to be a text", "string-type")
+        elif masked and name in OWN_VARIABLES and isinstance(variable.get("value"), str):
+            continue  # we put it there, and shall put it there again
         elif name in places:
             draft.fault((*where, "name"), "The variable stands twice", "duplicate")
         else:

@@ -192,8 +192,8 @@ async def test_the_manifest_of_a_job_can_be_imported_but_for_hidden_values(nlp: 
     shown = (await nlp.client.get(f"/v1/jobs/{job['id']}/manifest")).json()
     shown["metadata"]["name"] = "again"
     refused = await send(nlp, shown)
-    assert pointers(refused.json()) == ["/spec/tasks/0/template/spec/containers/0/env/0/value"]
-    shown["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["env"][0]["value"] = "m"
+    assert pointers(refused.json()) == ["/spec/tasks/0/template/spec/containers/0/env/2/value"]
+    shown["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["env"][2]["value"] = "m"
     again = await send(nlp, shown)
     assert again.status_code == 201, again.text
     stored = again.json()["spec"]

@@ -197,4 +197,5 @@ async def test_the_manifest_is_the_volcano_job(nlp: Any, body: Any) -> None:
     assert manifest["metadata"]["name"] == job["k8s_name"]
     assert manifest["metadata"]["labels"]["pumice.dev/job-id"] == job["id"]
     (container,) = manifest["spec"]["tasks"][0]["template"]["spec"]["containers"]
-    assert container["env"] == [{"name": "A", "value": "***"}]
+    own = [{"name": "PUMICE_JOB_ID", "value": job["id"]}, {"name": "PUMICE_TASK", "value": "worker"}]
+    assert container["env"] == [*own, {"name": "A", "value": "***"}]

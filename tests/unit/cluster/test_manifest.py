@@ -113,9 +113,14 @@ def test_masks_values_and_nothing_else() -> None:
     shown, real = render_masked(given(EVERYTHING)), render(given(EVERYTHING))
     text = json.dumps(shown)
     container = shown["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
-    assert [entry.get("value") for entry in container["env"]] == [None, "***", "***"]
+    own = {
+        "PUMICE_JOB_ID": shown["metadata"]["labels"]["pumice.dev/job-id"],
+        "PUMICE_TASK": shown["spec"]["tasks"][1]["name"],
+    }
+    assert {entry["name"]: entry["value"] for entry in container["env"][:2]} == own
+    assert [entry.get("value") for entry in container["env"][2:]] == [None, "***", "***"]
     for entry in real["spec"]["tasks"][1]["template"]["spec"]["containers"][0]["env"]:
-        if "value" in entry:
+        if "value" in entry and entry["name"] not in own:
             entry["value"] = "***"
     assert json.loads(text) == real
 

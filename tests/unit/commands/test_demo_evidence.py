@@ -1,6 +1,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from app.commands.demo_evidence import job_of, queue_of
 
 JOB: dict[str, Any] = {
@@ -13,6 +15,7 @@ JOB: dict[str, Any] = {
     "k8s_namespace": "team-batch",
     "k8s_name": "low-a-1",
     "attempt": 1,
+    "progress": None,
     "submitted_at": "2026-01-02T03:04:05Z",
     "started_at": None,
     "ended_at": None,
@@ -57,3 +60,17 @@ def test_a_queue_is_read_in_gpus() -> None:
     observed = {"allocated": {"nvidia.com/gpu": "2", "cpu": "4"}, "pod_groups": {"running": 1}}
     queue = queue_of({"name": "q", "capability": {"nvidia.com/gpu": 2}, "observed": observed})
     assert (queue.allocated, queue.pod_groups) == (2, {"running": 1})
+
+
+@pytest.mark.parametrize(
+    ("progress", "percent"),
+    [
+        (None, None),
+        ({"done": 0, "total": 0}, 0),
+        ({"done": 0, "total": 3}, 0),
+        ({"done": 2, "total": 3}, 66),
+        ({"done": 3, "total": 3}, 100),
+    ],
+)
+def test_how_far_a_job_is_is_read_in_percent(progress: dict[str, int] | None, percent: int | None) -> None:
+    assert job_of(JOB | {"progress": progress}, []).percent == percent

@@ -26,6 +26,12 @@ def test_the_picture_shows_jobs_queues_and_who_holds_which_gpu() -> None:
     assert any(line.count("low-a") == 1 and "node-7" in line and "-" in line for line in lines)
 
 
+def test_the_picture_shows_how_far_a_job_is() -> None:
+    assert "%" not in text_of(live_view(SAMPLE, gpus_per_node=2))
+    picture = text_of(live_view(replace(SAMPLE, jobs={"low-a": replace(JOB, percent=40)}), gpus_per_node=2))
+    assert any("low-a" in line and "40 %" in line for line in picture.splitlines())
+
+
 def test_a_pod_that_has_ended_holds_no_gpu() -> None:
     ended = replace(JOB, state="succeeded", pods=(replace(POD, phase="Succeeded"),))
     picture = text_of(live_view(replace(SAMPLE, jobs={"low-a": ended}), gpus_per_node=2))

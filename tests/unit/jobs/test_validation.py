@@ -117,7 +117,7 @@ def test_counts_annotations_once_for_each_task(spec: Any) -> None:
     assert "" in faults(spec(annotations={"k": "x" * 95_000}, tasks=tasks))
 
 
-@pytest.mark.parametrize("name", ["1A", "A B", "A=B", "", "..", "ü", "VC_TASK_INDEX"])
+@pytest.mark.parametrize("name", ["1A", "A B", "A=B", "", "..", "ü", "VC_TASK_INDEX", "PUMICE_TASK"])
 @pytest.mark.parametrize("member", ["env", "secret_env"])
 def test_refuses_names_of_variables(spec: Any, member: str, name: str) -> None:
     value = "x" if member == "env" else {"secret": "s", "key": "k"}

@@ -203,3 +203,24 @@ async def test_jobs_go_on_after_a_restart_with_the_same_data(tmp_path: Path) -> 
         assert restored["metadata"]["uid"] == running["metadata"]["uid"]
         done = await until(cluster, phase("Succeeded"))
         assert done["status"]["containerStatuses"][0]["restartCount"] == 0
+
+
+async def steps(cluster: SimulatedCluster, obj: Object) -> list[str]:
+    """Every progress that the pod writes until it ends."""
+    seen: list[str] = []
+    async with asyncio.timeout(LIMIT_SECONDS):
+        async for event in cluster.objects.watch(POD):
+            written = event.object["metadata"].get("annotations", {}).get("pumice.dev/progress")
+            if written and written not in seen[-1:]:
+                seen.append(written)
+            if event.object["status"]["phase"] in ("Succeeded", "Failed"):
+                return seen
+            if not event.object["spec"].get("nodeName"):
+                await cluster.objects.bind("default", "p", "gpu-1")
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("command", "last"), [("sleep 20", 4), ("sleep 20; exit 1", 3)])
+async def test_a_worker_counts_its_steps(cluster: SimulatedCluster, command: str, last: int) -> None:
+    await cluster.objects.create(POD, obj := pod(["sh", "-c", command], progress_steps="4"))
+    assert await steps(cluster, obj) == [f"{step}/4" for step in range(last + 1)]

@@ -64,3 +64,10 @@ def test_an_annotation_that_makes_no_sense_is_ignored() -> None:
 
 def test_success_is_completed() -> None:
     assert life_of(pod(["sleep", "1"])).reason == "Completed"
+
+
+@pytest.mark.parametrize(
+    ("written", "steps"), [("10", 10), ("1000", 1000), ("9999", 1000), ("0", 0), ("-1", 0), ("99999", 0), ("many", 0)]
+)
+def test_steps_are_counted_up_to_a_thousand(written: str, steps: int) -> None:
+    assert life_of(pod(["sleep", "1"], progress_steps=written)).progress_steps == steps
