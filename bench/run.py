@@ -26,6 +26,7 @@ from bench.reading import make_history, read_jobs, read_pages
 from bench.releasing import fresh_cluster, plain_creates, released_jobs
 from bench.report import Line, at_least, below, shown
 from bench.report import render as render_table
+from bench.streams import streamed_changes
 from bench.world import Service, job_body, make_team
 
 ACCEPT_TARGET = 0.15
@@ -39,6 +40,11 @@ BULK_CALLS = 10
 BULK_TARGET = 0.5
 PAGE_P99_MS = 30
 MEMORY_MB = 200
+STREAMS = 200
+CHANGES_PER_SECOND = 500
+STREAM_SECONDS = 8.0
+STREAM_P99_MS = 1000
+STREAM_MEMORY_MB = 300
 ADMIN_TOKEN = "bench-admin-token"
 
 
@@ -75,6 +81,7 @@ class Bench:
                 ]
                 lines.append(await self._bulk(services[0]))
                 lines += reading
+            lines += await self._stream()
             return lines + await self._release()
         finally:
             self._postgres.stop()
@@ -84,7 +91,7 @@ class Bench:
         port = free_port()
         environment = {"PUMICE_DATABASE_URL": self._url, "PUMICE_ADMIN_TOKEN": ADMIN_TOKEN}
         with pumice("api", "--port", str(port), environment=environment, log=self._scratch / "api.log") as api:
-            service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN)
+            service = Service(f"http://127.0.0.1:{port}", ADMIN_TOKEN, api.pid)
             wait_until_answers(f"{service.url}/readyz", api)
             yield service
 
@@ -132,6 +139,18 @@ class Bench:
             shown(f"read one job, p99, {rows}", one.percentile(99), unit="ms"),
             shown(f"filtered page of 50, p50, {rows}", page.percentile(50), unit="ms"),
             below(f"filtered page of 50, p99, {rows}", page.percentile(99), PAGE_P99_MS, unit="ms"),
+        ]
+
+    async def _stream(self) -> list[Line]:
+        with self._api() as service:
+            streamed = await streamed_changes(
+                service, self._dsn, TEAMS[0], streams=STREAMS, per_second=CHANGES_PER_SECOND, seconds=STREAM_SECONDS
+            )
+        what = f"each of {CHANGES_PER_SECOND} changes/s on each of {STREAMS} streams"
+        return [
+            shown(f"{what}, p50", streamed.measured.percentile(50), unit="ms"),
+            below(f"{what}, p99", streamed.measured.percentile(99), STREAM_P99_MS, unit="ms"),
+            below(f"api memory with {STREAMS} streams", streamed.resident_mb, STREAM_MEMORY_MB, unit="MB"),
         ]
 
     async def _release(self) -> list[Line]:

@@ -8,10 +8,11 @@ import httpx
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where the API listens and the token to use."""
+    """Where the API listens, the token to use, and its process."""
 
     url: str
     token: str
+    pid: int = 0
 
     @property
     def headers(self) -> dict[str, str]:

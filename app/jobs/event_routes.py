@@ -17,7 +17,8 @@ from app.jobs import store
 from app.jobs.event_stream import EventStream, events
 from app.jobs.event_types import EVENT_TYPES
 from app.jobs.feed import BEGINNING, Position, position_of, read_after
-from app.jobs.live import LiveFeed, Wanted
+from app.jobs.kept_events import Wanted
+from app.jobs.live import LiveFeed
 from app.jobs.states import TERMINAL, JobState
 from app.jobs.views import EventRead, event_read
 from app.paging import Page, Paged
@@ -173,7 +174,7 @@ async def _start(feed: LiveFeed, last_event_id: str | None, otherwise: Position)
         InvalidCursor: the id is none, or one that Postgres has not given out.
     """
     position = otherwise if last_event_id is None else position_of(last_event_id)
-    if position > feed.horizon.last and position > await feed.last():
+    if not await feed.gave_out(position):
         raise InvalidCursor("The position is behind the last event there is; start again without it.")
     return position
 

@@ -10,7 +10,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app import telemetry
 from app.jobs.feed import Position
-from app.jobs.live import LiveFeed, Wanted
+from app.jobs.kept_events import Wanted
+from app.jobs.live import LiveFeed
 from app.jobs.states import TERMINAL
 from app.jobs.store import Row
 from app.jobs.views import event_read

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Sessions, reading
+from app.errors import Unavailable
 
 _MOST_MARKS = 64
 _PREPARED = "-1/"
@@ -72,15 +73,21 @@ class Horizon:
             return self.saw(row.last if row.is_called else 0, frozenset(row.writers))
 
     async def reach(self, sessions: Sessions, *, seconds: float) -> int:
-        """The same, after everything that was given out when this was called is decided, or so many seconds."""
+        """The same, after everything that was given out when this was called is decided, or so many seconds.
+
+        Raises:
+            Unavailable: after that time nothing at all is known, since somebody has been writing all the while.
+        """
         deadline = time.monotonic() + seconds
         wanted: int | None = None
         while True:
             async with reading(sessions) as session:
                 decided = await self.look(session)
             wanted = self._last if wanted is None else wanted
-            if decided >= wanted or time.monotonic() >= deadline:
+            if decided >= wanted or (decided and time.monotonic() >= deadline):
                 return decided
+            if time.monotonic() >= deadline:
+                raise Unavailable("A transaction that writes events has not ended yet; try again in a few seconds.")
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def saw(self, last: int, writers: frozenset[str]) -> int:

@@ -7,18 +7,16 @@ up. So a slow follower costs no memory, holds no connection, and keeps nobody wa
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from uuid import UUID
+from dataclasses import asdict
 
 from app import telemetry
 from app.db import Sessions, away_as_unavailable, is_away, reading
 from app.errors import Unavailable
 from app.jobs.feed import Position, read_after
 from app.jobs.horizon import Horizon
-from app.jobs.states import JobState
+from app.jobs.kept_events import Entry, Kept, Part, Wanted
 from app.jobs.store import Row
 
 KEPT_EVENTS = 4000
@@ -30,88 +28,12 @@ _READERS = 2
 """Followers that read the history at the same moment, of all connections of the process."""
 
 _AWAY_SECONDS = 1.0
+_START_SECONDS = 5.0
 _IDLE_SECONDS = 10.0
+_SETTLE_SECONDS = 0.02
+"""Long enough for most transactions that were writing at a first look to have ended at a second one."""
+
 _log = telemetry.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which events somebody follows; None and empty leave a member out."""
-
-    team: str | None = None
-    job_id: UUID | None = None
-    types: frozenset[str] = frozenset()
-    states: frozenset[JobState] = frozenset()
-
-    def takes(self, row: Row) -> bool:
-        """Whether an event is one of them."""
-        return (
-            (self.job_id is None or row["job_id"] == self.job_id)
-            and (self.team is None or row["team"] == self.team)
-            and (not self.types or row["type"] in self.types)
-            and (not self.states or row["state"] in self.states)
-        )
-
-
-class Entry:
-    """An event, and the bytes that tell of it, which are made once for all followers."""
-
-    __slots__ = ("_encode", "_encoded", "row")
-
-    def __init__(self, row: Row, encode: Callable[[Row], bytes]) -> None:
-        self.row = row
-        self._encode = encode
-        self._encoded: bytes | None = None
-
-    @property
-    def encoded(self) -> bytes:
-        """The event as it is sent."""
-        if self._encoded is None:
-            self._encoded = self._encode(self.row)
-        return self._encoded
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What comes next for a follower, perhaps nothing, and the position behind it."""
-
-    entries: Sequence[Entry]
-    position: Position
-
-
-@dataclass(slots=True)
-class _Kept:
-    """The events behind `start` up to `end`, all of them, in batches."""
-
-    start: Position = 0
-    end: Position = 0
-    batches: deque[Part] = field(default_factory=deque)
-    count: int = 0
-
-    def restart(self, position: Position) -> None:
-        self.start = self.end = position
-        self.batches.clear()
-        self.count = 0
-
-    def add(self, batch: Part) -> None:
-        self.end = batch.position
-        if not batch.entries:  # ids of transactions that were rolled back
-            return
-        self.batches.append(batch)
-        self.count += len(batch.entries)
-        while self.count > KEPT_EVENTS:
-            dropped = self.batches.popleft()
-            self.start = dropped.position
-            self.count -= len(dropped.entries)
-
-    def behind(self, position: Position) -> Iterator[Part]:
-        """The batches that hold something behind a position, which is not before `start`."""
-        newest_first = []
-        for batch in reversed(self.batches):
-            if batch.position <= position:
-                break
-            newest_first.append(batch)
-        return reversed(newest_first)
 
 
 class LiveFeed:
@@ -122,7 +44,7 @@ class LiveFeed:
         self._sessions = sessions
         self._poll_seconds = poll_seconds
         self._encode = encode
-        self._kept = _Kept()
+        self._kept = Kept(most=KEPT_EVENTS)
         self._followers = 0
         self._idle_since = 0.0
         self._closed = False
@@ -160,18 +82,19 @@ class LiveFeed:
         async with self._starting:
             self._idle_since = time.monotonic()
             if self._poller is None or self._poller.done():
-                self._kept.restart(await self._look())
+                self._kept.restart(await self.horizon.reach(self._sessions, seconds=_START_SECONDS))
                 self._poller = asyncio.create_task(self._poll(), name="event feed")
 
-    async def last(self) -> Position:
-        """The last id that was given out, by Postgres' word of now.
+    async def gave_out(self, position: Position) -> bool:
+        """Whether Postgres has given out ids as far as a position, by its word of now when need be.
 
         Raises:
             Unavailable: the database does not answer.
         """
-        with away_as_unavailable():
-            await self._look()
-        return self.horizon.last
+        if position > self.horizon.last:
+            with away_as_unavailable():
+                await self._look()
+        return position <= self.horizon.last
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -194,14 +117,10 @@ class LiveFeed:
         while not self._closed and position <= self.horizon.last:
             if position < self._kept.start or self._poller is None or self._poller.done():
                 return await self._from_history(wanted, position)
-            for batch in self._kept.behind(position):
-                before, position = position, batch.position
-                entries = [entry for entry in batch.entries if wanted.takes(entry.row)]
-                if before > batch.entries[0].row["id"]:  # it began elsewhere, in the middle of this batch
-                    entries = [entry for entry in entries if entry.row["id"] > before]
-                if entries:
-                    return Part(entries, position)
-            position = max(position, self._kept.end)
+            part = self._kept.next(wanted, position)
+            if part.entries:
+                return part
+            position = part.position
             changed = self._changed
             try:
                 async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
@@ -219,7 +138,7 @@ class LiveFeed:
                     session, position, until=self._kept.start, limit=_AT_ONCE, **asdict(wanted)
                 )
         except Exception as error:
-            if not is_away(error):
+            if not is_away(error) and not isinstance(error, Unavailable):
                 raise
             await asyncio.sleep(_AWAY_SECONDS)
             return Part((), position)
@@ -243,12 +162,15 @@ class LiveFeed:
             await asyncio.sleep(_AWAY_SECONDS if away else self._poll_seconds)
 
     async def _read_new(self) -> None:
+        until = await self._look()
+        if self.horizon.waiting_seconds:
+            await asyncio.sleep(_SETTLE_SECONDS)
+            until = await self._look()
+        if self.horizon.last < self._kept.end:
+            _log.error("events_lost", position=self._kept.end, last=self.horizon.last)
+            self._kept.restart(await self.horizon.reach(self._sessions, seconds=_START_SECONDS))
+            self._tell()
         async with reading(self._sessions) as session:
-            until = await self.horizon.look(session)
-            if self.horizon.last < self._kept.end:
-                _log.error("events_lost", position=self._kept.end, last=self.horizon.last)
-                self._kept.restart(until)
-                self._tell()
             while self._kept.end < until:
                 rows, position = await read_after(session, self._kept.end, until=until, limit=_AT_ONCE)
                 self._kept.add(Part([Entry(row, self._encode) for row in rows], position))

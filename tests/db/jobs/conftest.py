@@ -1,7 +1,9 @@
 """A team whose jobs are submitted straight through the service, without HTTP."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 from sqlalchemy import select
 
@@ -13,6 +15,7 @@ from app.jobs.transitions import JOB_COUNT, jobs, team_usage
 from app.queues.models import QueueRow
 from app.settings import Settings
 from app.teams.models import TeamQueueRow, TeamQuotaRow, TeamRow
+from tests.db.jobs.writers import WRITERS, Writer
 
 GPU = "nvidia.com/gpu"
 
@@ -65,3 +68,13 @@ async def team(sessions: Sessions, settings: Settings) -> Team:
     team = Team(sessions, settings)
     await team.create(gpus=8)
     return team
+
+
+@pytest.fixture
+async def writers(team: Any, settings: Settings) -> AsyncIterator[list[Writer]]:
+    job_id = (await team.submit("a")).row["id"]
+    dsn = settings.async_database_url.replace("+asyncpg", "")
+    connections = [await asyncpg.connect(dsn) for _ in range(WRITERS)]
+    yield [Writer(connection, job_id) for connection in connections]
+    for connection in connections:
+        await connection.close()
