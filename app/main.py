@@ -18,6 +18,7 @@ import app.jobs.progress_routes
 import app.jobs.routes
 import app.queues.routes
 import app.teams.routes
+import app.webhooks.routes
 from app import problems
 from app.auth.service import Authenticator
 from app.bodies import BodyMiddleware
@@ -40,6 +41,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.progress_routes.router,
     app.insight.routes.router,
     app.teams.routes.router,
+    app.webhooks.routes.router,
     app.queues.routes.router,
     app.auth.routes.router,
 )
@@ -50,6 +52,7 @@ TAGS = [
     {"name": "events", "description": "What happens to jobs, as pages and as streams."},
     {"name": "teams", "description": "Teams, the queues granted to them, and their quotas."},
     {"name": "queues", "description": "Volcano queues: as wanted, and as last seen in the cluster."},
+    {"name": "webhooks", "description": "Endpoints that a team's events are sent to, signed."},
     {"name": "tokens", "description": "API tokens."},
     {"name": "health", "description": "For probes and monitoring; no token needed."},
 ]

@@ -1,7 +1,8 @@
 """Settings of the service; the only place that reads the environment."""
 
+import base64
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -10,6 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 _SCHEMES = frozenset({"postgres", "postgresql", "postgresql+asyncpg"})
+_FERNET_KEY_BYTES = 32
 
 
 class Settings(BaseSettings):
@@ -80,6 +82,44 @@ class Settings(BaseSettings):
     event_poll_seconds: float = Field(
         default=0.2, gt=0, description="Time between two looks for new events while streams are open."
     )
+    webhook_allow: list[str] = Field(
+        default_factory=list,
+        description=(
+            "Host names, addresses and CIDR ranges that webhooks may reach although they are not on the public"
+            " internet, as a JSON list."
+        ),
+    )
+    webhook_allow_http: bool = Field(default=False, description="Whether webhooks may have http:// addresses.")
+    webhook_keys: list[SecretStr] = Field(
+        default_factory=list,
+        description=(
+            "Keys that encrypt the secrets of webhooks in Postgres, as a JSON list of Fernet keys; the first encrypts,"
+            " all decrypt. Empty stores them readable."
+        ),
+    )
+    webhooks_per_team: int = Field(default=20, ge=0, description="Webhooks that one team may have.")
+    webhook_concurrency: int = Field(
+        default=8, ge=1, description="Webhooks that are sent to at the same time; each gets one message at a time."
+    )
+    webhook_timeout_seconds: float = Field(
+        default=15.0, gt=0, description="Limit of one attempt, name look-up included."
+    )
+    webhook_retry_seconds: list[Annotated[float, Field(ge=0)]] = Field(
+        default_factory=lambda: [5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 36_000.0],
+        description="Seconds between the attempts to send a message, as a JSON list; there is one attempt more.",
+    )
+    webhook_rotation_seconds: float = Field(
+        default=86_400.0, ge=0, description="How long the previous secret of a webhook signs beside a new one."
+    )
+    webhook_disable_seconds: float = Field(
+        default=432_000.0, gt=0, description="A webhook at which every attempt has failed for so long is turned off."
+    )
+    webhook_delivered_seconds: float = Field(
+        default=259_200.0, ge=0, description="How long a delivered message stays in the list of deliveries."
+    )
+    webhook_dead_seconds: float = Field(
+        default=2_592_000.0, ge=0, description="How long a message that was given up stays in the list of deliveries."
+    )
 
     log_format: Literal["json", "console"] = Field(default="console", description="Form of the log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
@@ -105,6 +145,18 @@ class Settings(BaseSettings):
             scheme = ""
         if scheme not in _SCHEMES:
             raise PydanticCustomError("database-url", "it has the form postgresql://user:password@host:port/database")
+        return given
+
+    @field_validator("webhook_keys")
+    @classmethod
+    def _are_fernet_keys(cls, given: list[SecretStr]) -> list[SecretStr]:
+        for key in given:
+            try:
+                size = len(base64.urlsafe_b64decode(key.get_secret_value()))
+            except ValueError:
+                size = 0
+            if size != _FERNET_KEY_BYTES:
+                raise PydanticCustomError("fernet-key", "a key is 32 bytes in URL-safe base64")
         return given
 
     @model_validator(mode="after")

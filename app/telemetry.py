@@ -46,6 +46,9 @@ EVENTS_UNDECIDED_SECONDS = Gauge(
     "Seconds for which events have waited for a transaction that may still write an earlier one",
     registry=REGISTRY,
 )
+WEBHOOKS_DELIVERED = Counter("pumice_webhooks_delivered_total", "Messages that webhooks took", registry=REGISTRY)
+WEBHOOKS_FAILED = Counter("pumice_webhooks_failed_total", "Attempts at webhooks that failed", registry=REGISTRY)
+WEBHOOKS_DEAD = Counter("pumice_webhooks_dead_total", "Messages to webhooks that were given up", registry=REGISTRY)
 LEADING = Gauge("pumice_leader", "1 while this process leads", registry=REGISTRY)
 
 

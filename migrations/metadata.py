@@ -6,6 +6,7 @@ import app.auth.models
 import app.controller.models
 import app.jobs.models
 import app.queues.models
-import app.teams.models  # noqa: F401  the imports fill the metadata
+import app.teams.models
+import app.webhooks.models  # noqa: F401  the imports fill the metadata
 
 METADATA = SQLModel.metadata

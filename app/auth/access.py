@@ -69,3 +69,6 @@ TeamViewer = Annotated[Principal, Depends(_member(Role.VIEWER))]
 
 TeamSubmitter = Annotated[Principal, Depends(_member(Role.SUBMITTER))]
 """Members of the team in the path who may submit jobs, and administrators."""
+
+TeamManager = Annotated[Principal, Depends(_member(Role.MANAGER))]
+"""Members of the team in the path who manage it, and administrators."""

@@ -26,6 +26,7 @@ from app.controller.submit import Submitter
 from app.controller.sweep import Sweeper
 from app.controller.together import run_together
 from app.controller.view import ClusterView, uuid_of
+from app.controller.webhooks import send_webhooks
 from app.controller.workqueue import WorkQueue
 from app.db import Sessions
 from app.jobs.progress import CHANNEL as PROGRESS_CHANNEL
@@ -117,6 +118,7 @@ class Term:
             self._reconciler.run(),
             self._sweeper.run(),
             expire_for_ever(self._sessions, self._lease, every_seconds=self._settings.work_poll_seconds),
+            send_webhooks(self._settings, self._sessions),
         )
 
     def _channels(self) -> dict[str, Callable[[str], None]]:

@@ -1,0 +1,1 @@
+"""Webhooks: a team's events, signed and sent to its own endpoints."""
