@@ -24,6 +24,9 @@ RELEASE_MARKED = "release.marked"
 ACCEPT_BEFORE_COMMIT = "accept.before-commit"
 ACCEPT_COMMITTED = "accept.committed"
 
+OF_RUNS = (SUSPEND_COMMANDED, RUN_RECORDED, POD_DELETED, POD_ADMITTED)
+"""Those that only a job with several runs meets, or one with pods that wait for their turn."""
+
 ALL = (
     ACCEPT_BEFORE_COMMIT,
     ACCEPT_COMMITTED,
@@ -37,12 +40,9 @@ ALL = (
     CANCEL_COMMANDED,
     CANCEL_RECORDED,
     RETENTION_DELETED,
-    SUSPEND_COMMANDED,
-    RUN_RECORDED,
-    POD_DELETED,
-    POD_ADMITTED,
+    *OF_RUNS,
 )
-"""Every failpoint, in the order in which a job meets them; the last four only a job with several runs."""
+"""Every failpoint, in the order in which a job meets them."""
 
 _armed: dict[str, Callable[[], None]] = {}
 

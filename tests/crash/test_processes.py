@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(300)
 MakeTrial = Callable[[str, str], Trial]
 OF_THE_API = (failpoints.ACCEPT_BEFORE_COMMIT, failpoints.ACCEPT_COMMITTED)
 WHILE_CANCELLING = (failpoints.CANCEL_COMMANDED, failpoints.CANCEL_RECORDED)
-TO_THE_END = tuple(name for name in failpoints.ALL if name not in {*OF_THE_API, *WHILE_CANCELLING})
+TO_THE_END = tuple(name for name in failpoints.ALL if name not in {*OF_THE_API, *WHILE_CANCELLING, *failpoints.OF_RUNS})
 
 
 async def _both_once(service: Service, trial: Trial, job_id: UUID, bystander: UUID, state: str) -> None:
@@ -36,7 +36,8 @@ async def _both_once(service: Service, trial: Trial, job_id: UUID, bystander: UU
 
 
 def test_every_failpoint_kills_some_process() -> None:
-    assert sorted((*OF_THE_API, *TO_THE_END, *WHILE_CANCELLING)) == sorted(failpoints.ALL)
+    ours = (*OF_THE_API, *TO_THE_END, *WHILE_CANCELLING)
+    assert sorted((*ours, *failpoints.OF_RUNS)) == sorted(failpoints.ALL)
 
 
 @pytest.mark.parametrize("name", OF_THE_API)

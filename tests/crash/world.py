@@ -88,7 +88,10 @@ class World:
             "command": ["sh", "-c", command],
             "resources": {"gpus": body.pop("gpus", 1)},
         }
-        spec = JobCreate.model_validate({"name": name, "tasks": [task], **body})
+        if "array" in body:
+            task = {"array": body.pop("array"), **{key: task[key] for key in task if key != "replicas"}}
+        others = [{**task, **other} for other in body.pop("more_tasks", [])]
+        spec = JobCreate.model_validate({"name": name, "tasks": [task, *others], **body})
         accepted = await service.submit(self.sessions, self.settings, Submission(self.team, spec, None, "u-nlp"))
         return accepted.row["id"]
 
