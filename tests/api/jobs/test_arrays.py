@@ -145,3 +145,16 @@ async def test_the_full_body_of_the_documents_is_taken(nlp: Any, api: Any) -> No
     }
     job = await nlp.accepted(full)
     assert job["spec"]["run_timeout_seconds"] == 86400
+
+
+async def test_a_retry_runs_only_the_indices_that_have_not_succeeded(nlp: Any, body: Any, sessions: Sessions) -> None:
+    job = await nlp.accepted(array_body(body, {"size": 4, "parallelism": 2}))
+    await pod(sessions, job, 0, "Succeeded")
+    await pod(sessions, job, 1, "Failed", exit_code=3)
+    await pod(sessions, job, 3, "Succeeded")
+    await nlp.cancel(job["id"])
+    answer = await nlp.client.post(f"/v1/jobs/{job['id']}/retry")
+    assert answer.status_code == 202, answer.text
+    again = answer.json()
+    assert (again["retry_of"], again["spec"]["tasks"][0]["array"]["indices"]) == (job["id"], [1, 2])
+    assert await states(nlp, again) == [(1, "pending"), (2, "pending")]
