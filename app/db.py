@@ -34,6 +34,9 @@ TIME = DateTime(timezone=True)
 Sessions = async_sessionmaker[AsyncSession]
 
 STATEMENT_TIMEOUT_MS = 30_000
+IDLE_TRANSACTION_MS = 60_000
+"""A process that froze in a transaction holds its locks, and holds up who reads events, for no longer than this."""
+
 COMMAND_TIMEOUT_SECONDS = 35.0
 """The same on our side, a little longer: a server that fell silent, with nothing closed, ends no statement."""
 
@@ -56,6 +59,7 @@ def create_engine(settings: Settings) -> AsyncEngine:
                 "application_name": "pumice",
                 "timezone": "UTC",
                 "statement_timeout": str(STATEMENT_TIMEOUT_MS),
+                "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
                 "jit": "off",  # our statements are short; compiling them costs more than they do
             },
         },
@@ -128,7 +132,7 @@ def is_unreachable(error: BaseException) -> bool:
         return True
     state = sqlstate(error)
     if state is not None:
-        return state[:2] in _UNREACHABLE_CLASSES or state == _READ_ONLY
+        return state[:2] in _UNREACHABLE_CLASSES or state in _UNREACHABLE_STATES
     # OSError: no route, no such name, no such socket; SQLAlchemy does not wrap what happens while it connects
     return isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError, TimeoutError))
 
@@ -149,8 +153,8 @@ def sqlstate(error: BaseException | None) -> str | None:
 _UNREACHABLE_CLASSES = frozenset({"08", "53", "57"})
 """Connection, too little of something, an operator intervened."""
 
-_READ_ONLY = "25006"
-"""A standby, in the middle of a failover."""
+_UNREACHABLE_STATES = frozenset({"25006", "25P03"})
+"""A standby, in the middle of a failover; a session that was ended because it was idle in a transaction."""
 
 _REFUSING_CLASSES = frozenset({"28", "3D"})
 """Not authorized, no such database."""

@@ -8,13 +8,17 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
-from app.db import Sessions
+from app import db
+from app.db import Sessions, now
 from app.errors import Unavailable
 from app.jobs.feed import BEGINNING, MOST_SCANNED, read_after
 from app.jobs.horizon import Horizon
 from app.jobs.states import JobState
 from app.jobs.store import Row
+from app.jobs.transitions import record_event
+from app.settings import Settings
 from tests.db.jobs.writers import WRITERS, Writer
 
 
@@ -100,6 +104,22 @@ async def test_an_open_transaction_that_writes_no_events_holds_nothing_up(
         await writers[0].do("commit")
         await reader.read()
     assert writers[0].committed < set(reader.seen)
+
+
+async def test_a_process_that_froze_in_a_transaction_does_not_hold_the_feed_up_for_ever(
+    writers: list[Writer], sessions: Sessions, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "IDLE_TRANSACTION_MS", 200)
+    engine = db.create_engine(settings)
+    async with db.create_sessions(engine)() as frozen:
+        await record_event(frozen, writers[0]._job_id, "nlp", "reason", JobState.HELD, at=now())
+        await writers[0].do("write")
+        await writers[0].do("commit")
+        assert await Horizon().reach(sessions, seconds=60) >= max(writers[0].committed)
+        with pytest.raises(DBAPIError) as error:
+            await frozen.commit()
+        assert db.is_away(error.value)
+    await engine.dispose()
 
 
 async def test_writers_and_readers_at_the_same_time(writers: list[Writer], sessions: Sessions) -> None:
