@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import asyncpg
+from pydantic_core import to_json
 from sqlalchemy import Table
 from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.sql.expression import ClauseElement
@@ -18,7 +19,13 @@ from app.db import Sessions
 Driver: TypeAlias = asyncpg.Connection
 """asyncpg's own connection, of SQLAlchemy's pool and with its codecs: JSON is read into Python's types."""
 
-_DIALECT = dialect()  # type: ignore[no-untyped-call]
+
+def _to_json(value: Any) -> str:
+    """JSON by pydantic's serializer, which takes a quarter of the time of Python's."""
+    return to_json(value).decode()
+
+
+_DIALECT = dialect(json_serializer=_to_json)  # type: ignore[no-untyped-call]
 
 
 class Prepared:

@@ -1,6 +1,7 @@
 """Accepting many jobs at once: each is decided as if it came alone, in the order of the request, in one transaction."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -72,12 +73,11 @@ def _checked(
         return job
     if isinstance(job, Malformed):
         return ValidationError(list(job.faults))
-    spec = JobCreate.model_construct(**{name: getattr(job, name) for name in JobCreate.model_fields})
     try:
-        validation.check(spec, settings.priorities)
+        validation.check(job, settings.priorities)
     except AppError as error:
         return error
-    return _Item(index, Submission(team, spec, job.idempotency_key, submitted_by), hash_of(spec))
+    return _Item(index, Submission(team, job, job.idempotency_key, submitted_by), hash_of(job))
 
 
 async def _accept_all(
@@ -88,8 +88,8 @@ async def _accept_all(
         raise NotFound("There is no such team.")
     facts = await _read_facts(driver, team, items)
     # ids are made under the lock, so that those of a team sort as its jobs were accepted
-    named = [(item, *_named(item.submission.spec)) for item in items]
-    doubtful = [name for item, _, names in named if item.submission.spec.name in facts.used_names for name in names[1:]]
+    named = _named(items, facts.used_names)
+    doubtful = [name for _, _, names in named for name in names[1:]]
     if doubtful:
         facts.used_names |= await bulk_store.read_used_names(driver, facts.namespace, doubtful)
     made: dict[int, dict[str, Any] | UUID | AppError] = {}
@@ -105,9 +105,15 @@ async def _accept_all(
     return made
 
 
-def _named(spec: JobCreate) -> tuple[UUID, list[str]]:
-    job_id = new_id()
-    return job_id, identity.k8s_name_candidates(spec, job_id)
+def _named(items: Sequence[_Item], used_names: Collection[str]) -> list[tuple[_Item, UUID, list[str]]]:
+    """Each item with an id, and with the names that its Volcano Job may have: its own one alone when that is free."""
+    counts = Counter(item.submission.spec.name for item in items)
+    named: list[tuple[_Item, UUID, list[str]]] = []
+    for item in items:
+        job_id, spec = new_id(), item.submission.spec
+        free = counts[spec.name] == 1 and spec.name not in used_names
+        named.append((item, job_id, [spec.name] if free else identity.k8s_name_candidates(spec, job_id)))
+    return named
 
 
 async def _read_facts(driver: Driver, team: str, items: Sequence[_Item]) -> TeamFacts:

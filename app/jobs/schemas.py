@@ -34,6 +34,12 @@ from app.schema_base import RequestBody
 DEFAULT_GPU_RESOURCE = "nvidia.com/gpu"
 
 
+# A default that could be changed is deep-copied for each body, which costs as much as all the rest of its validation; a
+# factory makes a new one. What the contract says stays the same.
+_NO_ITEMS: dict[str, Any] = {"default": []}
+_NO_MEMBERS: dict[str, Any] = {"default": {}}
+
+
 class Body(RequestBody):
     """Base of every part of a job's body: no silent conversion of types either."""
 
@@ -99,19 +105,22 @@ class Task(Body):
     replicas: Replicas = Field(description="Pods of this task; with `array` it is the number of its indices")
     array: TaskArray | None = Field(default=None, description="Indexed pods that do not need each other")
     image: Image
-    command: list[Text] = Field(default=[])
-    args: list[Text] = Field(default=[])
+    command: list[Text] = Field(default_factory=list, json_schema_extra=_NO_ITEMS)
+    args: list[Text] = Field(default_factory=list, json_schema_extra=_NO_ITEMS)
     env: dict[Text, Text] = Field(
-        default={}, description="`$(NAME)` in a value stands for a variable of `secret_env`, or an `env` name before it"
+        default_factory=dict,
+        json_schema_extra=_NO_MEMBERS,
+        description="`$(NAME)` in a value stands for a variable of `secret_env`, or an `env` name before it",
     )
-    secret_env: dict[Text, SecretKeyRef] = Field(default={})
+    secret_env: dict[Text, SecretKeyRef] = Field(default_factory=dict, json_schema_extra=_NO_MEMBERS)
     resources: Resources
-    node_selector: dict[Text, Text] = Field(default={})
-    tolerations: list[Toleration] = Field(default=[], max_length=100)
-    volumes: list[Volume] = Field(default=[], max_length=100)
+    node_selector: dict[Text, Text] = Field(default_factory=dict, json_schema_extra=_NO_MEMBERS)
+    tolerations: list[Toleration] = Field(default_factory=list, json_schema_extra=_NO_ITEMS, max_length=100)
+    volumes: list[Volume] = Field(default_factory=list, json_schema_extra=_NO_ITEMS, max_length=100)
     min_available: Replicas | None = Field(default=None, description="Least pods of this task; its replicas by default")
     depends_on: list[Name] = Field(
-        default=[],
+        default_factory=list,
+        json_schema_extra=_NO_ITEMS,
         max_length=MAXIMUM_TASKS,
         description="Tasks whose pods have to run before pods of this one are made (Volcano's dependsOn)",
     )
@@ -136,10 +145,11 @@ class RetryRule(Body):
     """What is done when a pod ends in one of these ways. The first rule that fits decides."""
 
     exit_codes: Annotated[list[ExitCode], Field(max_length=255)] = Field(
-        default=[], description="The container ended with one of these codes"
+        default_factory=list, json_schema_extra=_NO_ITEMS, description="The container ended with one of these codes"
     )
     causes: Annotated[list[Literal["Error", "OOMKilled", "Disrupted"]], Field(max_length=3)] = Field(
-        default=[],
+        default_factory=list,
+        json_schema_extra=_NO_ITEMS,
         description=(
             "The container ended by itself with a code other than 0; or used more memory than it may; or the pod was"
             " evicted or preempted, or its node was lost"
@@ -160,7 +170,8 @@ class RetryPolicy(Body):
         default=0, description="Further runs of the job, or of each pod where pods do not need each other; 0 is one run"
     )
     on: list[RetryRule] = Field(
-        default=[],
+        default_factory=list,
+        json_schema_extra=_NO_ITEMS,
         max_length=255,
         description="Without any, each pod that failed runs again while further runs are left",
     )
@@ -188,9 +199,12 @@ class JobCreate(Body):
         default=None, description="A queue granted to the team; its default one when left out"
     )
     priority: Text | None = Field(default=None, description="One of the operator's priorities, such as high")
-    labels: dict[Text, Text] = Field(default={}, description="Kubernetes labels of the Job and its pods")
+    labels: dict[Text, Text] = Field(
+        default_factory=dict, json_schema_extra=_NO_MEMBERS, description="Kubernetes labels of the Job and its pods"
+    )
     annotations: dict[Text, Text] = Field(
-        default={},
+        default_factory=dict,
+        json_schema_extra=_NO_MEMBERS,
         description="Annotations of the Job, at most 262,144 bytes; of its pods too while 4,096 of them are left",
     )
     tasks: Annotated[list[Task], Field(min_length=1, max_length=MAXIMUM_TASKS)]
@@ -198,7 +212,7 @@ class JobCreate(Body):
         default=None, description="Pods that have to start together; by default all of the tasks that depend on nothing"
     )
     min_success: Replicas | None = Field(default=None, description="Pods that have to succeed for the job to succeed")
-    retries: RetryPolicy = RetryPolicy()
+    retries: RetryPolicy = Field(default_factory=RetryPolicy, json_schema_extra={"default": {"max": 0, "on": []}})
     run_timeout_seconds: TimeoutSeconds | None = Field(
         default=None,
         description="Ends the job as failed with DeadlineExceeded when it has run this long, waiting not counted",
@@ -207,7 +221,10 @@ class JobCreate(Body):
         default=None, description="Ends the job as failed with QueueTimeout when no pod has started for this long"
     )
     after: list[After] = Field(
-        default=[], max_length=MAXIMUM_PARENTS, description="Jobs that have to end before this one is released"
+        default_factory=list,
+        json_schema_extra=_NO_ITEMS,
+        max_length=MAXIMUM_PARENTS,
+        description="Jobs that have to end before this one is released",
     )
 
 

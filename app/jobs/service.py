@@ -31,6 +31,11 @@ from app.prepared import Driver, driver_transaction
 from app.settings import Settings
 from app.teams.quota import QuotaDecision, QuotaVerdict
 
+_AS_JSON = JobCreate.__pydantic_serializer__
+"""Writes the fields of a submission, also of one that has more, as an item of a bulk submission has."""
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
 WAITING_FOR_RELEASE = "WaitingForRelease"
 QUOTA_EXCEEDED = "QuotaExceeded"
 
@@ -231,8 +236,8 @@ def hash_of(spec: JobCreate) -> bytes:
     Neither the order of members nor a default that is written out makes a difference, and a field that a later version
     adds leaves the hashes of today's requests as they are.
     """
-    body = spec.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).digest()
+    body = _AS_JSON.to_python(spec, mode="json", exclude_defaults=True)
+    return hashlib.sha256(_canonical(body).encode()).digest()
 
 
 def hash_of_retry(job_id: UUID) -> bytes:
@@ -242,7 +247,7 @@ def hash_of_retry(job_id: UUID) -> bytes:
 
 def _with_defaults(spec: JobCreate, queue: str, priority: str) -> dict[str, Any]:
     """The body with what its owner left out: what is stored says what runs, even when a default changes later."""
-    body = spec.model_dump(mode="json")
+    body = _AS_JSON.to_python(spec, mode="json")
     names = gang.task_names(spec)
     tasks = [{**task, "name": name} for task, name in zip(body["tasks"], names, strict=True)]
     size = gang.min_available(spec)

@@ -116,6 +116,8 @@ def _task_names(spec: JobCreate) -> Iterator[Invalid]:
 
 
 def _dependencies(spec: JobCreate) -> Iterator[Invalid]:
+    if not any(task.depends_on for task in spec.tasks):
+        return
     names = gang.task_names(spec)
     for index, task in enumerate(spec.tasks):
         for place, name in enumerate(task.depends_on):

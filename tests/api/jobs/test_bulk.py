@@ -169,3 +169,14 @@ async def test_decides_as_single_submissions_do(nlp: Any, vision: Any, api: Any,
     assert len(set(one_by_one)) > 5
     assert await other.used() == await nlp.used()
     assert sorted(await other.names()) == sorted(await nlp.names())
+
+
+async def test_two_jobs_of_one_name_have_two_names_in_the_cluster(nlp: Any, body: Any) -> None:
+    parent = await nlp.accepted(body(name="parent"))
+    await nlp.cancel(parent["id"])
+    ends_at_once = body(name="twice", after=[{"job": parent["id"]}])
+    made = await bulk(nlp, ends_at_once, body(name="twice"))
+    assert [(item["status"], item["state"]) for item in made["items"]] == [(201, "failed"), (201, "held")]
+    names = [(await nlp.client.get(f"/v1/jobs/{item['id']}")).json()["k8s_name"] for item in made["items"]]
+    assert names[0] == "twice"
+    assert names[1].startswith("twice-")
