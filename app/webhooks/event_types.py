@@ -6,20 +6,8 @@ PING = "ping"
 """Type of the message that `test` sends; it is about no job."""
 
 _BESIDE_STATES = (
-    *(
-        "accepted",
-        "released",
-        "submitted",
-        "attempt",
-        "reason",
-        "put-back",
-        "cancel",
-        "suspend",
-        "resume",
-        "retry",
-        "progress",
-    ),
-    "changed",
+    *("accepted", "released", "submitted", "attempt", "reason", "put-back"),
+    *("cancel", "suspend", "resume", "progress", "changed"),
 )
 """Events that leave the state as it is, or say more than it does."""
 

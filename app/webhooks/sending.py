@@ -116,11 +116,13 @@ class Sender:
         self._allowed = allowed
         self._allow_http = allow_http
         self._resolve = resolve
-        self._tls = tls or httpx.create_ssl_context()
+        self._tls = tls
 
     @asynccontextmanager
     async def line(self) -> AsyncIterator[Line]:
         """Open a line for one turn at one endpoint."""
+        if self._tls is None:  # reading all authorities takes a while, and there may be no webhook at all
+            self._tls = await asyncio.to_thread(httpx.create_ssl_context)
         limits = httpx.Limits(max_connections=2, max_keepalive_connections=1)
         async with httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False, limits=limits) as transport:
             yield Line(self, transport)

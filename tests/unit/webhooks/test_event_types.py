@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from app.jobs.states import TERMINAL, JobState
@@ -29,3 +32,11 @@ def test_the_type_of_an_event(event: str, state: str, expected: str) -> None:
 @pytest.mark.parametrize("state", sorted(TERMINAL))
 def test_an_end_has_one_name_whatever_brought_it_about(state: JobState) -> None:
     assert {type_of(event, state) for event in ("state", "cancel", "accepted", "something-new")} == {f"job.{state}"}
+
+
+def test_every_event_that_the_docs_name_can_be_asked_for_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "events.md").read_text().partition("## Types")[2].partition("##")[0]
+    events = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+    assert {"accepted", "state", "submitted"} <= events
+    beside_states = set(KNOWN_TYPES) - {f"job.{state}" for state in JobState}
+    assert beside_states == {type_of(event, "pending") for event in events - {"state"}}
