@@ -11,7 +11,8 @@ from sqlalchemy import func, select, text, update
 from app.controller import leader
 from app.controller.settling import Settler
 from app.db import Sessions, now
-from app.jobs import cancellation, dependency_store
+from app.failpoints import Crash
+from app.jobs import cancellation, dependency_store, settlements
 from app.jobs.states import JobState
 from app.jobs.transitions import job_dependencies, job_events, jobs, move
 from app.settings import Settings
@@ -308,6 +309,27 @@ async def test_over_quota_a_job_is_charged_only_when_it_waits_for_no_other(
     after = await row(sessions, child)
     assert (after.reason, after.charged) == ("QuotaExceeded", False)
     assert "room in its team's quota" in after.message
+
+
+async def test_a_crash_before_the_commit_is_made_up_for(
+    team: Any, sessions: Sessions, settler: Settler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = (await team.submit("parent")).row["id"]
+    child = await child_of(team, parent)
+    grandchild = await child_of(team, child, name="grandchild")
+    await end(sessions, parent, JobState.FAILED)
+
+    async def crash(*_: Any) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settlements, "clear_due", crash)
+        with pytest.raises(Crash):
+            await settler.settle_all()
+    assert [(await row(sessions, job_id)).state for job_id in (child, grandchild)] == ["held", "held"]
+    await settle(settler)
+    assert [(await row(sessions, job_id)).state for job_id in (child, grandchild)] == ["failed", "failed"]
+    assert await team.used() == await team.recounted() == {}
 
 
 async def test_an_end_without_a_mark_is_found_by_the_sweep(team: Any, sessions: Sessions, settler: Settler) -> None:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import ClauseElement, Executable, Select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.compiler import compiles
 
 from app.db import Sessions
 from app.jobs import settlements
-from tests.db.jobs.test_plans import plan_of
 
 _ID = "('00000000-0000-7000-8000-' || lpad(to_hex({}), 12, '0'))::uuid"
 _FILL = f"""
@@ -24,6 +24,24 @@ _LINKS = f"""
     SELECT {_ID.format("n")}, 0, {_ID.format("n - 1")}, 'succeeded', 'fail', CASE WHEN n <= 20000 THEN now() END
     FROM generate_series(2, 40000) AS n
 """
+
+
+class Planned(Executable, ClauseElement):
+    """EXPLAIN of a statement as it is sent, with its parameters."""
+
+    inherit_cache = False
+
+    def __init__(self, statement: Select[Any]) -> None:
+        self.statement = statement
+
+
+@compiles(Planned)
+def _planned(element: Planned, compiler: Any, **arguments: Any) -> str:
+    return f"EXPLAIN {compiler.process(element.statement, **arguments)}"
+
+
+async def plan_of(connection: AsyncConnection, statement: Select[Any]) -> str:
+    return "\n".join((await connection.execute(Planned(statement))).scalars())
 
 
 @pytest.fixture
