@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cluster.observe_pod import observe_pod
 from app.cluster.observed import Progress
 from app.controller.facts import PodFacts
-from app.controller.progress import News, progress_of
+from app.controller.progress import News, last_word, progress_of
 from tests.unit.controller.situations import NOW, pod
 
 
@@ -102,6 +103,27 @@ def test_a_new_run_tells_anew() -> None:
 
 def test_nothing_to_do_is_no_division_by_zero() -> None:
     assert seen(at(0, 0, 0)).sentence == "0 of 0 done (0 %)."
+
+
+@pytest.mark.parametrize(
+    ("phase", "written", "said", "counts"),
+    [
+        ("Running", None, None, None),
+        ("Running", None, 3, 3),
+        ("Running", 5, 3, 5),
+        ("Running", 1, 3, 1),
+        ("Succeeded", None, 3, 3),
+        ("Succeeded", 5, 3, 5),
+        ("Succeeded", 1, 3, 3),
+        ("Failed", 1, 3, 3),
+    ],
+)
+def test_the_last_word_of_a_pod(phase: str, written: int | None, said: int | None, counts: int | None) -> None:
+    annotations = {} if written is None else {"pumice.dev/progress": f"{written}/9"}
+    seen = observe_pod({"metadata": {"name": "p", "uid": "u", "annotations": annotations}, "status": {"phase": phase}})
+    assert seen is not None
+    found = last_word(seen, None if said is None else Progress(said, 9))
+    assert found == (None if counts is None else Progress(counts, 9))
 
 
 PODS = st.builds(
