@@ -12,6 +12,7 @@ from app.simulator.kinds import Kind
 from app.simulator.objects import ApiError
 from app.simulator.rest.pages import Pages
 from app.simulator.rest.paths import Target
+from app.simulator.rest.pod_logs import PodLogs
 from app.simulator.rest.watching import Stream, Streams, too_old_line
 from app.simulator.store import Store
 
@@ -78,11 +79,12 @@ class NodeSwitch(Protocol):
 class Faults:
     """The switchboard. Volcano's parts and the nodes inside the process do not use HTTP and feel nothing of it."""
 
-    def __init__(self, store: Store, pages: Pages, streams: Streams, tokens: Tokens) -> None:
+    def __init__(self, store: Store, pages: Pages, streams: Streams, tokens: Tokens, logs: PodLogs) -> None:
         self._store = store
         self._pages = pages
         self._streams = streams
         self._tokens = tokens
+        self.logs = logs
         self._active: list[Fault] = []
         self._identifiers = itertools.count(1)
         self.suspend: Callable[[], Awaitable[None]] | None = None

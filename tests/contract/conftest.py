@@ -48,7 +48,7 @@ class Api:
             method, self.url + path, data=io.BytesIO(data), headers=headers, params=query
         ) as answer:
             text = await answer.text()
-            return answer.status, json.loads(text) if text[:1] in "{[" else text
+            return answer.status, json.loads(text) if text.startswith(("{", "[")) else text
 
     async def get(self, path: str, **query: str | int) -> tuple[int, Any]:
         return await self.call("GET", path, **query)

@@ -5,10 +5,13 @@ one. `POST /simulator/watches/<count|cut|abort|stall|release|expire|line>` acts 
 (`{"plural": "jobs"}`; `line` also takes `{"value": ...}`). These do what their names say, all by POST:
 `/simulator/history/compact`, `/simulator/continues/expire`, `/simulator/away` (`{"seconds": 2}`), `/simulator/vanish`
 (`{"plural", "group", "namespace", "name"}`), `/simulator/tokens/expire` (all, or those of `{"namespace", "name"}`),
-`/simulator/nodes/<name>/<lose|restore>` (`{"evict_after_seconds": 300}`).
+`/simulator/nodes/<name>/<lose|restore>` (`{"evict_after_seconds": 300}`). `POST /simulator/logs/<count|cut|abort>` acts
+on the open answers of `pods/<name>/log`, and `/simulator/logs/write` has a container print (`{"namespace", "name"}`, if
+need be `"container"`, and `"text"` or `"base64"`).
 """
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
@@ -21,6 +24,7 @@ from app.simulator.kinds import KINDS
 from app.simulator.objects import ApiError, Object
 from app.simulator.refusals import bad_request
 from app.simulator.rest.bodies import read_value
+from app.simulator.rest.pod_logs import PodLogs
 from app.simulator.rest.resources import json_answer
 
 PREFIX = "/simulator/"
@@ -50,6 +54,8 @@ async def fault_answer(request: web.Request, faults: Faults) -> web.Response:
             faults.clear(int(identifier))
         case "POST", ["nodes", name, ("lose" | "restore") as action]:
             await _on_node(faults, name, action, body)
+        case "POST", ["logs", action]:
+            return json_answer(encode({"logs": _on_logs(faults.logs, action, body)}))
         case "POST", ["watches", action]:
             return json_answer(encode({"watches": _on_watches(faults, action, body)}))
         case "POST", _:
@@ -91,6 +97,29 @@ def _on_watches(faults: Faults, action: str, body: Object) -> int:
     if action not in actions:
         raise ApiError(404, "NotFound", "the server could not find the requested resource")
     return actions[action]()
+
+
+def _on_logs(logs: PodLogs, action: str, body: Object) -> int:
+    actions: dict[str, Callable[[], int]] = {
+        "count": lambda: len(logs.open),
+        "cut": logs.cut,
+        "abort": lambda: logs.cut(abrupt=True),
+        "write": lambda: _write(logs, body),
+    }
+    if action not in actions:
+        raise ApiError(404, "NotFound", "the server could not find the requested resource")
+    return actions[action]()
+
+
+def _write(logs: PodLogs, body: Object) -> int:
+    namespace, name = (_optional_text(body, field) or "" for field in ("namespace", "name"))
+    encoded = _optional_text(body, "base64")
+    try:
+        data = (_optional_text(body, "text") or "").encode() if encoded is None else b64decode(encoded, validate=True)
+    except ValueError as error:
+        raise bad_request("base64 is not base64") from error
+    logs.write(namespace, name, data, _optional_text(body, "container"))
+    return len(data)
 
 
 async def _on_node(faults: Faults, name: str, action: str, body: Object) -> None:

@@ -21,6 +21,7 @@ from app.simulator.rest.discovery import discovery_answer, open_to_all
 from app.simulator.rest.fault_routes import PREFIX, fault_answer
 from app.simulator.rest.pages import Pages
 from app.simulator.rest.paths import Target, is_core_group, parse
+from app.simulator.rest.pod_logs import PodLogs
 from app.simulator.rest.pods import Pods
 from app.simulator.rest.resources import Resources, json_answer
 from app.simulator.rest.reviews import review_answer, review_of
@@ -41,12 +42,13 @@ class ApiServer:
         self._registry = registry
         self._authorizer, self._tokens = Authorizer(registry.store), Tokens(registry.store)
         self._gate = Gate(self._authorizer, self._tokens, token)
-        self.faults = Faults(registry.store, pages, self._streams, self._tokens)
+        logs = PodLogs(registry)
+        self.faults = Faults(registry.store, pages, self._streams, self._tokens, logs)
         self.faults.suspend, self.faults.resume = self._suspend, self._resume
         self.requests: deque[tuple[str, str, int]] = deque(maxlen=_REQUESTS_REMEMBERED)
         """The latest requests as (method, path, status), for tests that count."""
         self._resources = Resources(registry, pages, self._streams)
-        self._pods = Pods(registry, self._resources)
+        self._pods = Pods(registry, self._resources, logs)
         self._host, self._port = host, port
         self._late: set[asyncio.Task[web.StreamResponse]] = set()
         self._runner: web.AppRunner | None = None
@@ -69,6 +71,7 @@ class ApiServer:
     async def stop(self) -> None:
         """End the watches and stop listening."""
         self.faults.cut_watches()
+        self.faults.logs.cut()
         for late in self._late:
             late.cancel()
         if self._runner is not None:
