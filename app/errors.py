@@ -77,6 +77,34 @@ class NotFound(AppError):
     status = HTTPStatus.NOT_FOUND
 
 
+class TaskNotFound(NotFound):
+    """The job has no task of this name. Extras: tasks."""
+
+    type = "task-not-found"
+    title = "The job has no such task"
+
+
+class ReplicaNotFound(NotFound):
+    """The task has no replica of this index. Extras: replicas, by task."""
+
+    type = "replica-not-found"
+    title = "The task has no such replica"
+
+
+class AttemptNotFound(NotFound):
+    """The job has not had this attempt. Extras: attempt, the latest."""
+
+    type = "attempt-not-found"
+    title = "The job has had no such attempt"
+
+
+class ContainerNotFound(NotFound):
+    """The pod has no container of this name, or no earlier run of it. Extras: containers."""
+
+    type = "container-not-found"
+    title = "The pod has no such container"
+
+
 class MethodNotAllowed(AppError):
     """The path exists, the method does not (RFC 9110, 15.5.6)."""
 
@@ -139,6 +167,22 @@ class Conflict(AppError):
     type = "conflict"
     title = "The request conflicts with the present state"
     status = HTTPStatus.CONFLICT
+
+
+class LogsNotAvailable(AppError):
+    """Nothing has been printed yet: no container has started. Extras: reason, what it waits for."""
+
+    type = "logs-not-available"
+    title = "There is no log yet"
+    status = HTTPStatus.CONFLICT
+
+
+class LogsGone(AppError):
+    """The pod is not there any more, and its last lines were not kept. Extras: reason, why it went."""
+
+    type = "logs-gone"
+    title = "The log is gone"
+    status = HTTPStatus.GONE
 
 
 class PreconditionFailed(AppError):

@@ -16,6 +16,7 @@ import app.jobs.import_routes
 import app.jobs.index_routes
 import app.jobs.progress_routes
 import app.jobs.routes
+import app.logs.routes
 import app.queues.routes
 import app.teams.routes
 import app.webhooks.routes
@@ -25,6 +26,8 @@ from app.bodies import BodyMiddleware
 from app.db import Sessions
 from app.jobs.event_stream import encode
 from app.jobs.live import LiveFeed
+from app.logs.service import Logs
+from app.logs.upstream import NO_CLUSTER, Upstream
 from app.middleware import AuthenticationMiddleware, RequestMiddleware
 from app.parameters import OnlyKnownParameters
 from app.settings import Settings
@@ -40,6 +43,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     app.jobs.index_routes.router,
     app.jobs.progress_routes.router,
     app.insight.routes.router,
+    app.logs.routes.router,
     app.teams.routes.router,
     app.webhooks.routes.router,
     app.queues.routes.router,
@@ -58,8 +62,8 @@ TAGS = [
 ]
 
 
-def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
-    """The application over a database that the caller has opened (see `wiring.py`)."""
+def create_app(settings: Settings, sessions: Sessions, pod_logs: Upstream = NO_CLUSTER) -> FastAPI:
+    """The application over a database that the caller has opened (see `wiring.py`), and a cluster's logs."""
     api = FastAPI(
         title="Pumice",
         summary="Batch jobs for the Volcano scheduler, over HTTP",
@@ -73,6 +77,7 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
     api.state.settings = settings
     api.state.sessions = sessions
     api.state.feed = LiveFeed(sessions, poll_seconds=settings.event_poll_seconds, encode=encode)
+    api.state.logs = Logs(settings, sessions, pod_logs)
     api.state.authenticator = Authenticator(settings, sessions)
     problems.install(api)
     api.include_router(app.health.router)
@@ -87,6 +92,12 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
     api.add_middleware(RequestMiddleware)
     api.openapi = lambda: _document(api)  # type: ignore[method-assign]  # FastAPI's documented way to change it
     return api
+
+
+def close_streams(api: FastAPI) -> None:
+    """End everything that follows events or logs: the process is about to stop, and they would go on."""
+    api.state.feed.close()
+    api.state.logs.close()
 
 
 def _operation_id(route: APIRoute) -> str:

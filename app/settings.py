@@ -120,6 +120,24 @@ class Settings(BaseSettings):
     webhook_dead_seconds: float = Field(
         default=2_592_000.0, ge=0, description="How long a message that was given up stays in the list of deliveries."
     )
+    log_max_bytes: int = Field(
+        default=67_108_864, ge=1024, description="Where the log of a job is cut, unless it is followed; in bytes."
+    )
+    log_max_pods: int = Field(
+        default=32, ge=1, le=1000, description="Pods whose logs one request shows together; above it has to choose."
+    )
+    log_max_streams: int = Field(
+        default=500, ge=1, description="Logs of pods that one api process has open; above it requests get 503."
+    )
+    kept_log_lines: int = Field(
+        default=200, ge=0, le=10_000, description="Last lines of each ended pod's log that are kept; 0 keeps none."
+    )
+    kept_log_bytes: int = Field(
+        default=65_536, ge=256, le=1_048_576, description="Largest kept end of one pod's log, in bytes."
+    )
+    kept_log_job_bytes: int = Field(
+        default=4_194_304, ge=256, description="Kept ends of all pods of one job together at most, in bytes."
+    )
 
     log_format: Literal["json", "console"] = Field(default="console", description="Form of the log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")

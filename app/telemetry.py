@@ -35,6 +35,9 @@ WATCH_STRANGE = Counter(
 RECONCILE_ERRORS = Counter(
     "pumice_reconcile_errors_total", "Keys whose reconcile failed and was put back", ["stage"], registry=REGISTRY
 )
+LOG_TAILS = Counter(
+    "pumice_log_tails_total", "Ends of pods' logs by what became of them", ["outcome"], registry=REGISTRY
+)
 QUEUE_DEPTH = Gauge("pumice_work_queue_depth", "Keys that wait for a reconcile", registry=REGISTRY)
 WORK_LIST = Gauge("pumice_work_list_rows", "Rows by place on the way to the cluster", ["place"], registry=REGISTRY)
 EVENT_STREAMS = Gauge("pumice_event_streams", "Open streams of events", registry=REGISTRY)

@@ -21,6 +21,7 @@ from app.migrate import upgrade
 from app.settings import Settings
 from bench.accepting import accepted_jobs, plain_commits
 from bench.bulk import JOBS_PER_CALL, bulk_jobs, copied_rows
+from bench.logs import FOLLOWERS, followed_logs
 from bench.processes import free_port, pumice, wait_until_answers
 from bench.reading import make_history, read_jobs, read_pages
 from bench.releasing import fresh_cluster, plain_creates, released_jobs
@@ -45,6 +46,10 @@ CHANGES_PER_SECOND = 500
 STREAM_SECONDS = 8.0
 STREAM_P99_MS = 1000
 STREAM_MEMORY_MB = 300
+LOG_BYTES_A_SECOND = 10_000_000
+LOG_SECONDS = 15.0
+LOG_TARGET = 0.95
+LOG_GROWTH_MB = 20
 ADMIN_TOKEN = "bench-admin-token"
 
 
@@ -82,6 +87,7 @@ class Bench:
                 lines.append(await self._bulk(services[0]))
                 lines += reading
             lines += await self._stream()
+            lines += await self._logs()
             return lines + await self._release()
         finally:
             self._postgres.stop()
@@ -153,6 +159,25 @@ class Bench:
             below(f"api memory with {STREAMS} streams", streamed.resident_mb, STREAM_MEMORY_MB, unit="MB"),
         ]
 
+    async def _logs(self) -> list[Line]:
+        found = await followed_logs(
+            self._scratch, self._url, self._dsn, ADMIN_TOKEN, rate=LOG_BYTES_A_SECOND, seconds=LOG_SECONDS
+        )
+        megabytes = LOG_BYTES_A_SECOND / 1_000_000
+        return [
+            at_least(
+                f"{FOLLOWERS} logs followed that print {megabytes:.0f} MB/s together, 1 api process",
+                found.megabytes_per_second,
+                megabytes,
+                LOG_TARGET,
+                unit="MB/s",
+                floor_name="MB/s printed",
+            ),
+            below("growth of its memory meanwhile", found.grown_megabytes, LOG_GROWTH_MB, unit="MB"),
+            shown("its memory", found.resident_megabytes, unit="MB"),
+            shown("its processor time for each second", found.processor_seconds_per_second, unit="s"),
+        ]
+
     async def _release(self) -> list[Line]:
         with self._api() as service:
             make_team(service, "release", gpus=800)
@@ -184,7 +209,7 @@ class Bench:
     async def _hold_jobs(self) -> None:
         """Empty the tables and accept the jobs that the next controller will find."""
         connection = await asyncpg.connect(self._dsn)
-        await connection.execute("TRUNCATE jobs, job_events, job_pods, team_usage, leases")
+        await connection.execute("TRUNCATE jobs, job_events, job_pods, job_log_tails, team_usage, leases CASCADE")
         await connection.close()
         with self._api() as service:
             await accepted_jobs([service], ["release"], connections=8, total=self._jobs)

@@ -98,6 +98,14 @@ class NotFound(ClusterError):
     """404: no such object, with the reason `NOT_FOUND`; else no such kind, or a proxy that knows no such page."""
 
 
+class PodGone(NotFound):
+    """The pod that was asked about is not there any more, though another may have its name."""
+
+
+class ContainerWaits(Rejected):
+    """The container has not started, so it has no log."""
+
+
 class Expired(ClusterError):
     """410: the resourceVersion or the continue token is too old (or from another cluster's future). List anew."""
 

@@ -3,27 +3,19 @@
 Both are made once and may be repeated by the caller: each names the pod's uid, and does nothing the second time.
 """
 
-from dataclasses import dataclass
-
 from app.cluster.client import JSON_PATCH, ClusterClient, Object
+from app.cluster.containers import PodReference
 from app.cluster.errors import Conflict, NotFound, Rejected
 from app.cluster.kinds import POD
 from app.cluster.names import INDEX_ANNOTATION, TURN_GATE
+
+__all__ = ["PodReference", "Pods"]
 
 _NOT_APPLICABLE = "the server rejected our request due to an error in our request"
 """What a kube-apiserver says, with 422, of a JSON patch whose test fails or whose path is not there (v1.36).
 
 Other refusals with 422 say `Pod "..." is invalid: ...`.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class PodReference:
-    """One pod and no other of the same name: the uid tells them apart."""
-
-    namespace: str
-    name: str
-    uid: str
 
 
 class Pods:

@@ -21,7 +21,8 @@ _REFUSAL = re.compile(
     r' (?:in the namespace "(?P<namespace>[a-z0-9-]+)"|at the cluster scope)'
 )
 _PATH = re.compile(
-    r"/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)/(?:namespaces/(?P<namespace>[^/]+)/)?(?P<resource>[^/]+)(?:/(?P<name>[^/]+))?"
+    r"/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)/(?:namespaces/(?P<namespace>[^/]+)/)?(?P<resource>[^/]+)"
+    r"(?:/(?P<name>[^/]+)(?:/(?P<subresource>[^/]+))?)?"
 )
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMED_NAMESPACES = 3
@@ -59,7 +60,8 @@ def right_used(method: str, path: str, *, watch: bool = False) -> Right | None:
         return None
     reading = "get" if found["name"] else "watch" if watch else "list"
     verb = _VERBS.get(method, reading)
-    return Right(verb, found["resource"], found["group"] or "", found["namespace"] or "")
+    resource = f"{found['resource']}/{found['subresource']}" if found["subresource"] else found["resource"]
+    return Right(verb, resource, found["group"] or "", found["namespace"] or "")
 
 
 class Rights:

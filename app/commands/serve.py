@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from socket import socket
 
 import typer
@@ -11,7 +12,8 @@ from fastapi import FastAPI
 
 from app.cluster.client import open_client
 from app.cluster.errors import ClusterNotConfigured
-from app.commands.cluster_choice import needed_cluster
+from app.cluster.opening import lazy_pod_logs
+from app.commands.cluster_choice import named_cluster, needed_cluster
 from app.commands.configuration import load_settings
 from app.commands.failure import CommandFailed
 from app.commands.http_server import address_of, bind, serving
@@ -20,7 +22,7 @@ from app.commands.probes import create_metrics_app, create_probe_app
 from app.commands.stopping import Stopping
 from app.controller.run import run_controller
 from app.failpoints import arm_kill
-from app.main import create_app
+from app.main import close_streams, create_app
 from app.settings import Settings
 from app.telemetry import configure_logging
 from app.wiring import open_resources
@@ -52,8 +54,11 @@ async def _serve_api(settings: Settings, stopping: Stopping) -> None:
         if settings.metrics_port is not None:
             metrics = stack.enter_context(bind(settings.host, settings.metrics_port))
             parts.append(await _serve(stack, "metrics port", create_metrics_app(), metrics, stopping=stopping))
-        app = create_app(settings, resources.sessions)
-        parts.append(await _serve(stack, "API", app, listening, stopping=stopping, on_stop=app.state.feed.close))
+        named = named_cluster(settings)
+        reach = None if named is None else named[1]
+        logs = await stack.enter_async_context(lazy_pod_logs(reach, streams=settings.log_max_streams))
+        app = create_app(settings, resources.sessions, logs)
+        parts.append(await _serve(stack, "API", app, listening, stopping=stopping, on_stop=partial(close_streams, app)))
         # what was made up to here stays; each full collection would look through it again, for a tenth of a second
         gc.collect()
         gc.freeze()

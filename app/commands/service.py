@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from socket import socket
 
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 
 from app.cluster.client import ClusterSettings, open_client
 from app.cluster.errors import ClusterNotConfigured
+from app.cluster.opening import lazy_pod_logs
 from app.commands.cluster_choice import by_kubeconfig, named_cluster
 from app.commands.configuration import is_given, load_settings
 from app.commands.data_directory import DataDirectory, locked
@@ -26,7 +28,7 @@ from app.commands.simulated import simulated_cluster
 from app.commands.stopping import Stopping
 from app.controller.run import run_controller
 from app.failpoints import arm_kill
-from app.main import create_app
+from app.main import close_streams, create_app
 from app.settings import Settings
 from app.wiring import open_resources
 
@@ -121,8 +123,9 @@ async def _start_parts(
         await run_controller(settings, resources.sessions, resources.engine, client, stop=stop)
 
     controller = await stack.enter_async_context(running("controller", control, stopping))
-    app = create_app(settings, resources.sessions)
-    serve = serving(app, listening, on_stop=app.state.feed.close)
+    logs = await stack.enter_async_context(lazy_pod_logs(reach, streams=settings.log_max_streams))
+    app = create_app(settings, resources.sessions, logs)
+    serve = serving(app, listening, on_stop=partial(close_streams, app))
     api = await stack.enter_async_context(running("API", serve, stopping))
     return controller, api
 

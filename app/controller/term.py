@@ -8,12 +8,14 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.cluster.client import ClusterClient
+from app.cluster.pod_logs import PodLogs
 from app.cluster.pods import Pods
 from app.cluster.volcano import Volcano
 from app.controller import leader
 from app.controller.aligning import Aligner
 from app.controller.expiring import expire_for_ever
 from app.controller.hints import listen
+from app.controller.keeping_logs import LogKeeper
 from app.controller.leader import Lease
 from app.controller.namespaces import Namespaces
 from app.controller.pacing import Pacer
@@ -97,6 +99,8 @@ class Term:
             on_progress=self._releaser.wake,
         )
         self._queues = QueuesSync(sessions, lease, self._view, volcano, poll_seconds=settings.work_poll_seconds)
+        self._log_keeper = LogKeeper(sessions, lease, PodLogs(client.apart()), settings)
+        self._view.on_pod = self._log_keeper.notice
         self._sweeper = Sweeper(sessions, self._view, self._work, every_seconds=settings.sweep_seconds)
 
     async def run(self, engine: AsyncEngine) -> None:
@@ -119,6 +123,7 @@ class Term:
             self._sweeper.run(),
             expire_for_ever(self._sessions, self._lease, every_seconds=self._settings.work_poll_seconds),
             send_webhooks(self._settings, self._sessions),
+            self._log_keeper.run(),
         )
 
     def _channels(self) -> dict[str, Callable[[str], None]]:

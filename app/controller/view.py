@@ -70,6 +70,7 @@ class ClusterView:
         self._on_progress = on_progress
         self._metrics = WatchMetrics()
         self._departed: dict[UUID, dict[str, ObservedPod]] = {}
+        self.on_pod: Callable[[ObservedPod | None, ObservedPod | None], None] | None = None
         given: dict[str, Any] = {"metrics": self._metrics}
         tell, tell_queues = self._tell_job, self._tell_queues
         self.jobs = Informer(source, JOB, observe_job, on_change=tell, index_by=lambda seen: seen.job_id, **given)
@@ -183,6 +184,8 @@ class ClusterView:
                 break
         if not isinstance(new or old, ObservedJob):
             self._on_contents()
+        if self.on_pod is not None and not isinstance(old or new, ObservedJob | ObservedPodGroup):
+            self.on_pod(old, new)  # type: ignore[arg-type]  # a change is of one kind
 
     def _tell_progress(self, pod: ObservedPod) -> None:
         if pod.job_id is not None and (job_id := uuid_of(pod.job_id)) is not None:

@@ -225,3 +225,19 @@ class JobPodRow(SQLModel, table=True):
     started_at: datetime | None = Field(default=None, sa_type=TIME)
     ended_at: datetime | None = Field(default=None, sa_type=TIME)
     gone_at: datetime | None = Field(default=None, sa_type=TIME)
+
+
+class JobLogTailRow(SQLModel, table=True):
+    """The last lines of one pod's log, as read when it ended; each line begins with its time and a space."""
+
+    __tablename__ = "job_log_tails"
+    __table_args__ = (Index("ix_job_log_tails_job_id", "job_id"),)
+
+    uid: str = Field(sa_type=Text, primary_key=True, description="Of the pod")
+    job_id: UUID = Field(sa_column_args=[ForeignKey("jobs.id", ondelete="CASCADE")])
+    container: str = Field(sa_type=Text)
+    text: bytes = Field(description="As printed, which need not be UTF-8")
+    size: int = Field(sa_type=Integer, description="Bytes of `text`")
+    truncated: bool = Field(description="Whether the log began earlier")
+    complete: bool = Field(description="Whether the pod had ended when it was read")
+    read_at: datetime = Field(sa_type=TIME)

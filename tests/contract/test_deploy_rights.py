@@ -11,35 +11,54 @@ import pytest
 import yaml
 
 from app.cluster.client import ClusterClient, ClusterSettings, open_client
+from app.cluster.containers import LogOptions
 from app.cluster.errors import RightMissing
 from app.cluster.kinds import WATCHED_KINDS, WatchedKind
 from app.cluster.names import RECORDED_FINALIZER, TURN_GATE
+from app.cluster.pod_logs import PodLogs
 from app.cluster.pods import PodReference, Pods
 from app.cluster.rights import Right
 from app.cluster.volcano import JobReference, Volcano
 from app.controller.namespaces import Namespaces
 from tests.contract.accounts import ROLES, Account, make_account
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
-OBJECTS = {each["kind"]: each for each in yaml.safe_load_all(DEPLOY.read_text()) if each}
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def objects_of(name: str) -> dict[str, Any]:
+    return {each["kind"]: each for each in yaml.safe_load_all((DEPLOY / name).read_text()) if each}
+
+
+def granted(role: dict[str, Any]) -> list[Right]:
+    return [
+        Right(verb, resource, group)
+        for rule in role["rules"]
+        for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
+    ]
+
+
+OBJECTS, API_OBJECTS = objects_of("rbac.yaml"), objects_of("rbac-api.yaml")
 RULES: list[dict[str, Any]] = OBJECTS["ClusterRole"]["rules"]
-GRANTED = [
-    Right(verb, resource, group)
-    for rule in RULES
-    for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
-]
+GRANTED, API_GRANTED = granted(OBJECTS["ClusterRole"]), granted(API_OBJECTS["ClusterRole"])
 QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
 JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
 
 
-def test_the_file_binds_its_role_to_its_account() -> None:
-    account, binding = OBJECTS["ServiceAccount"]["metadata"], OBJECTS["ClusterRoleBinding"]
+@pytest.mark.parametrize("objects", [OBJECTS, API_OBJECTS], ids=["controller", "api"])
+def test_the_file_binds_its_role_to_its_account(objects: dict[str, Any]) -> None:
+    account, binding = objects["ServiceAccount"]["metadata"], objects["ClusterRoleBinding"]
+    rules = objects["ClusterRole"]["rules"]
     assert account["namespace"] == OBJECTS["Namespace"]["metadata"]["name"]
     assert binding["subjects"] == [{"kind": "ServiceAccount", **account}]
     assert binding["roleRef"]["kind"] == "ClusterRole"
-    assert binding["roleRef"]["name"] == OBJECTS["ClusterRole"]["metadata"]["name"]
-    assert all(set(rule) == {"apiGroups", "resources", "verbs"} for rule in RULES)
-    assert not any("*" in values for rule in RULES for values in rule.values())
+    assert binding["roleRef"]["name"] == objects["ClusterRole"]["metadata"]["name"]
+    assert all(set(rule) == {"apiGroups", "resources", "verbs"} for rule in rules)
+    assert not any("*" in values for rule in rules for values in rule.values())
+
+
+def test_the_api_may_only_read() -> None:
+    assert {right.verb for right in API_GRANTED} == {"get"}
+    assert set(API_GRANTED) < set(GRANTED)
 
 
 class Deployed:
@@ -176,6 +195,11 @@ async def _delete_pod(deployed: Deployed, volcano: Volcano, client: ClusterClien
     assert await Pods(client).delete_pod(await deployed.make_pod())
 
 
+async def _read_log(deployed: Deployed, volcano: Volcano, client: ClusterClient) -> None:
+    async with PodLogs(client).open(await deployed.make_pod(), LogOptions("main")) as pieces:
+        assert [piece async for piece in pieces] == []
+
+
 async def _create_namespace(deployed: Deployed, volcano: Volcano, client: ClusterClient) -> None:
     namespaces = Namespaces(client)
     await namespaces.ensure(deployed.namespace)  # it exists: the right is asked for first
@@ -214,6 +238,7 @@ USES: dict[str, Use] = {
     "patch-queue": _patch_queue,
     "admit-pod": _admit_pod,
     "delete-pod": _delete_pod,
+    "read-log": _read_log,
     "create-namespace": _create_namespace,
     "version": _read_version,
     **{f"list-{kind.plural}": _list(kind) for kind in WATCHED_KINDS},
@@ -237,6 +262,15 @@ async def test_the_rights_are_enough(deployed: Deployed) -> None:
     client = await deployed.open()
     await deployed.allow(GRANTED)
     assert await refused(deployed, client) == []
+    assert client.rights.missing() == []
+
+
+async def test_the_rights_of_the_api_are_enough_for_logs(deployed: Deployed) -> None:
+    client = await deployed.open()
+    await deployed.allow(API_GRANTED)
+    await _read_log(deployed, Volcano(client), client)
+    (state,) = await PodLogs(client).containers(await deployed.make_pod())
+    assert (state.name, state.stage) == ("main", "waiting")
     assert client.rights.missing() == []
 
 

@@ -16,6 +16,7 @@ import yaml
 from app.cluster.client import ClusterSettings, open_client
 from app.cluster.rights import Right
 from app.commands.probes import create_probe_app
+from app.jobs.log_tails import log_tails
 from app.queues import service as queue_service
 from app.queues.schemas import QueueCreate, QueuePatch
 from app.simulator.cluster import SimulatedCluster
@@ -30,6 +31,9 @@ RIGHTS = [
     for rule in RULES
     for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
 ]
+FOR_LOGS = [Right("get", "pods"), Right("get", "pods/log")]
+"""What only the last lines of logs need; nobody waits for those."""
+
 NAME = "pumice-controller"
 
 
@@ -131,7 +135,9 @@ def sentence(right: Right) -> str:
     return f"The service's account in the cluster lacks the right to {right.verb} {what} "
 
 
-@pytest.mark.parametrize("right", RIGHTS, ids=lambda right: f"{right.verb}-{right.resource}")
+@pytest.mark.parametrize(
+    "right", [each for each in RIGHTS if each not in FOR_LOGS], ids=lambda right: f"{right.verb}-{right.resource}"
+)
 async def test_a_missing_right_is_named_fails_nothing_and_heals(
     world: Any, role: Role, right: Right, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +175,25 @@ async def test_a_missing_right_is_named_fails_nothing_and_heals(
     assert refused(world) < 100
     assert len(world.created) == (1 if cancelled is None else 2)
     assert not task.done()
+
+
+@pytest.mark.parametrize("right", FOR_LOGS, ids=lambda right: f"{right.verb}-{right.resource}")
+async def test_without_a_right_for_logs_none_are_kept_and_all_is_ready(
+    world: Any, role: Role, right: Right, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await role.take(right)
+    world.start()
+    await world.make_team()
+    jobs = [await world.submit(f"job-{number}") for number in range(2)]
+    for job_id in jobs:
+        await world.until_state(job_id, "succeeded", "failed", "lost")
+        await world.until_clean(job_id)
+    assert (await until_ready(world))["controller"]["missing_rights"] == []
+    assert await world.states() == ["succeeded", "succeeded"]
+    assert await world.rows(log_tails) == []
+    said = [line for line in capfd.readouterr().out.splitlines() if "cluster_right_missing" in line]
+    assert len(said) == 1
+    assert f"lacks the right to get {right.resource} " in said[0]
 
 
 async def _running(world: Any) -> UUID:

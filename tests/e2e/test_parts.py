@@ -37,6 +37,9 @@ def test_api_controller_migrations_and_cluster_run_apart(
     service.team("nlp", "q-nlp", gpus=2)
     ended = service.ended(service.submit("nlp", "apart", 2, gpus=2))
     assert (ended["state"], ended["attempt"]) == ("succeeded", 1)
+    log = service.call("GET", f"/v1/jobs/{ended['id']}/logs?tail=1").text.splitlines()
+    assert sorted(line.partition(" | ")[0] for line in log) == ["worker-0", "worker-1"]
+    assert all(line.endswith("worker ends with exit code 0") for line in log)
 
     assert "pumice_jobs_accepted_total 1.0" in httpx.get(f"{metrics}/metrics", trust_env=False).text
     assert service.call("GET", "/metrics").status_code == 404

@@ -46,6 +46,7 @@ def test_a_job_runs_ctrl_c_leaves_nothing_behind_and_its_history_survives(
     service.team("nlp", "q-nlp", gpus=2)
     job = service.submit("nlp", "first", seconds=2, gpus=2)
     assert service.ended(job)["state"] == "succeeded"
+    assert service.call("GET", f"/v1/jobs/{job}/logs?tail=1").text.count("worker ends with exit code 0") == 2
     processes = first.family(data)
     first.interrupt()
     assert first.finish() == 0

@@ -33,6 +33,7 @@ def replay_settings(database_url: str) -> Settings:
         sweep_seconds=3600.0,
         work_poll_seconds=1.0,
         priorities={"low": "batch-low", "normal": None, "high": "batch-high"},
+        kept_log_lines=0,  # nothing was recorded of what the pods printed
         _env_file=None,
     )
 

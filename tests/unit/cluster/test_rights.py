@@ -56,6 +56,7 @@ def test_the_error_names_the_right_and_not_the_account() -> None:
         ("GET", f"{JOBS}/jobs", False, Right("list", "jobs", "batch.volcano.sh")),
         ("GET", f"{JOBS}/jobs", True, Right("watch", "jobs", "batch.volcano.sh")),
         ("GET", "/api/v1/nodes", True, Right("watch", "nodes")),
+        ("GET", "/api/v1/namespaces/x/pods/a/log", False, Right("get", "pods/log", "", "x")),
         ("POST", "/api/v1/namespaces", False, Right("create", "namespaces")),
         ("GET", "/version", False, None),
     ],

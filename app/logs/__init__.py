@@ -1,0 +1,1 @@
+"""Logs of jobs: from live pods, and the last lines of those that are gone."""
