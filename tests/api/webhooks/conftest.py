@@ -12,6 +12,7 @@ from sqlalchemy import func, update
 
 from app.db import Sessions
 from app.settings import Settings
+from app.telemetry import REGISTRY
 from app.webhooks.dispatch import send_for_ever
 from app.webhooks.store import deliveries, webhooks
 from tests.api.conftest import Api
@@ -108,6 +109,18 @@ class Hooks:
                 if found:
                     return found
                 await asyncio.sleep(0.02)
+
+    @staticmethod
+    def metric(name: str) -> float:
+        return REGISTRY.get_sample_value(f"pumice_webhooks_{name}_total") or 0.0
+
+    async def until_metric(self, name: str, value: float) -> None:
+        """Counted is after it is written."""
+
+        async def reached() -> bool:
+            return self.metric(name) == value
+
+        await self.until(reached)
 
     async def until_deliveries(self, hook: dict[str, Any], state: str, count: int = 1) -> list[dict[str, Any]]:
         async def there() -> list[dict[str, Any]] | None:
