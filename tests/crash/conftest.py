@@ -1,4 +1,4 @@
-"""A world for the controller: Postgres, the simulated cluster over HTTP, and controllers that come and go."""
+"""Fixtures of the crash tests: worlds of parts in this process and of processes, and the crash table."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -11,10 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.cluster.client import ClusterSettings, open_client
 from app.db import Sessions
-from app.settings import Settings
-from app.simulator.cluster import SimulatedCluster, SimulatorSettings
-from app.simulator.history import Change
-from app.simulator.kinds import JOB, Kind
 from tests.crash.clearing import clear_away
 from tests.crash.clusters import Cluster, SimulatedProcess
 from tests.crash.processes import Service, process_settings
@@ -22,6 +18,9 @@ from tests.crash.real_cluster import RealCluster
 from tests.crash.table import Line, markdown
 from tests.crash.verdict import Trial
 from tests.crash.world import World
+from tests.fixtures.world import world
+
+__all__ = ["world"]
 
 _LINE = "crash table"
 
@@ -61,38 +60,6 @@ def _told(report: pytest.TestReport, line: Any, failed: set[str]) -> Line | None
     if report.when != "teardown":
         return None
     return replace(Line(**line), outcome="FAILED") if report.nodeid in failed else Line(**line)
-
-
-def _creations(cluster: SimulatedCluster) -> list[str]:
-    """The uids of all Volcano Jobs that are ever created, whatever becomes of the watches meanwhile."""
-    seen: list[str] = []
-
-    def note(kind: Kind, change: Change) -> None:
-        if kind is JOB and change.type == "ADDED":
-            seen.append(change.record.object["metadata"]["uid"])
-
-    cluster._registry.store.listen(note)
-    return seen
-
-
-@pytest.fixture
-async def world(database_url: str, sessions: Sessions, engine: AsyncEngine) -> AsyncIterator[World]:
-    settings = Settings(
-        database_url=database_url,
-        leader_lease_seconds=1.0,
-        lease_seconds=2.0,
-        create_timeout_seconds=1.0,
-        sweep_seconds=1.0,
-        work_poll_seconds=0.2,
-        retention_seconds=0.2,
-        _env_file=None,
-    )
-    simulated = SimulatorSettings(speed=10.0, schedule_period_seconds=0.2)
-    async with SimulatedCluster(simulated) as cluster, open_client(ClusterSettings(url=cluster.url)) as client:
-        world = World(settings, sessions, engine, client, cluster)
-        world.created = _creations(cluster)
-        yield world
-        await world.stop()
 
 
 @pytest.fixture(scope="session")
