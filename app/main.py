@@ -15,6 +15,7 @@ import app.jobs.event_routes
 import app.jobs.import_routes
 import app.jobs.index_routes
 import app.jobs.progress_routes
+import app.jobs.reading_routes
 import app.jobs.routes
 import app.logs.routes
 import app.queues.routes
@@ -36,6 +37,7 @@ API_VERSION = "1.1.0"
 """Version of the contract, not of the program: the document changes when the contract does, and only then."""
 
 API_ROUTERS: tuple[APIRouter, ...] = (
+    app.jobs.reading_routes.router,
     app.jobs.routes.router,
     app.jobs.bulk_routes.router,
     app.jobs.event_routes.router,

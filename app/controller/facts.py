@@ -8,9 +8,10 @@ from uuid import UUID
 from app.cluster.names import TURN_GATE
 from app.cluster.observed import ObservedJob, ObservedPodGroup, Progress
 from app.controller.plan import NO_PLAN, Indices, JobPlan
+from app.jobs import attempts
 from app.jobs.states import TERMINAL, Desired, Ending, JobState
 
-KILLED = "Killed"
+KILLED = attempts.KILLED
 """Reason of a pod that ended because its run was stopped on our account: no failure of its own."""
 
 FINISHED_PHASES = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

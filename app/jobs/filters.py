@@ -1,15 +1,18 @@
 """The filters of the list of jobs, from query parameters."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
 from app.auth.access import Caller
 from app.errors import ValidationError
 from app.jobs.states import JobState
-from app.jobs.store import JobFilter
+from app.jobs.wanted import JobFilter
 from app.moments import Moment
 from app.validation import invalid
+
+MAXIMUM_LABELS = 8
+"""Labels of one list: each takes another walk along an index."""
 
 
 async def wanted_jobs(
@@ -17,10 +20,12 @@ async def wanted_jobs(
     caller: Caller,
     team: Annotated[str | None, Query(description="Another team than one's own gives an empty list")] = None,
     state: Annotated[list[JobState] | None, Query(description="Any of these")] = None,
-    queue: str | None = None,
-    name: str | None = None,
-    label: Annotated[list[str] | None, Query(description="`key=value`; all of these")] = None,
-    submitted_by: str | None = None,
+    queue: Annotated[str | None, Query(description="Exactly this one")] = None,
+    name: Annotated[str | None, Query(description="Exactly this one")] = None,
+    label: Annotated[
+        list[str] | None, Query(description=f"`key=value`; all of these, at most {MAXIMUM_LABELS}")
+    ] = None,
+    submitted_by: Annotated[str | None, Query(description="The subject whose token it came with")] = None,
     created_after: Annotated[Moment | None, Query(description="At or after this time, with its zone")] = None,
     created_before: Annotated[Moment | None, Query(description="Before this time, with its zone")] = None,
 ) -> JobFilter:
@@ -37,6 +42,12 @@ async def wanted_jobs(
     )
 
 
+GroupBy = Annotated[
+    Literal["state", "queue", "submitted_by"] | None,
+    Query(description="Count jobs by this field in the place of listing them: its `limit` most frequent values"),
+]
+
+
 def _labels(texts: list[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for text in texts:
@@ -45,6 +56,9 @@ def _labels(texts: list[str]) -> dict[str, str]:
             words = "A label filter is key=value, and each key stands once"
             raise ValidationError([invalid(("query", "label"), words, "label-filter")])
         labels[key] = value
+    if len(labels) > MAXIMUM_LABELS:
+        words = f"At most {MAXIMUM_LABELS} labels can be asked for at once"
+        raise ValidationError([invalid(("query", "label"), words, "too-many")])
     return labels
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.db import table
 from app.jobs.models import JobPodRow
 from app.jobs.states import STOPPING, TERMINAL, JobState
-from app.jobs.transitions import jobs, move, record_event
+from app.jobs.transitions import jobs, move, record_event, waited_until
 
 job_pods = table(JobPodRow)
 
@@ -94,6 +94,8 @@ async def record_state(
 async def _same_state(session: AsyncSession, before: Any, values: dict[str, Any], at: datetime) -> bool:
     if not values:
         return True
+    if values.get("run_started_at") is not None:
+        values["waited_seconds"] = waited_until(values["run_started_at"])
     written = await session.execute(
         update(jobs).where(jobs.c.id == before.id, jobs.c.state == before.state).values(values).returning(jobs.c.id)
     )

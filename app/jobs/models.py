@@ -25,6 +25,16 @@ _NO: dict[str, Any] = {"default": None, "server_default": text("false")}
 _ENDED = _one_of("state", sorted(TERMINAL))
 
 
+FILTERED = ("state", "name", "queue", "submitted_by")
+"""Columns by which lists are filtered."""
+
+
+def _list_index(column: str) -> Index:
+    """The index of a filter, in the order of lists; the other filters are compared without a look at the row."""
+    others = [other for other in FILTERED if other != column]
+    return Index(f"ix_jobs_team_{column}_id", "team", column, "id", postgresql_include=others)
+
+
 class JobRow(SQLModel, table=True):
     """One job: what its owner wants (`desired`), what was last seen (`state`), and who works on it (`lock_*`).
 
@@ -67,12 +77,8 @@ class JobRow(SQLModel, table=True):
             postgresql_where=text("queue_deadline_at IS NOT NULL AND ended_at IS NULL"),
         ),
         Index("ix_jobs_team_id", "team", "id"),
-        Index("ix_jobs_team_state_id", "team", "state", "id"),
-        Index("ix_jobs_team_name_id", "team", "name", "id"),
-        Index("ix_jobs_queue_id", "queue", "id"),
+        *(_list_index(column) for column in FILTERED),
         Index("ix_jobs_state_id", "state", "id"),
-        Index("ix_jobs_submitted_by_id", "submitted_by", "id"),
-        Index("ix_jobs_labels", "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
         {"comment": "Every job ever accepted"},
     )
     model_config: ClassVar = {"arbitrary_types_allowed": True}
@@ -114,6 +120,9 @@ class JobRow(SQLModel, table=True):
         default=None, sa_type=JSONB, description="By task, what the present run is of; null is everything"
     )
     run_started_at: datetime | None = Field(default=None, sa_type=TIME, description="First pod of the present run")
+    waited_seconds: float = Field(
+        default=0, sa_column_kwargs=_ZERO, description="Of all waiting before the present one, suspension aside"
+    )
     ran_seconds: float = Field(default=0, sa_column_kwargs=_ZERO, description="Of the runs before the present one")
     waiting_since: datetime | None = Field(
         default=None, sa_type=TIME, description="Since when the present run waits; null is `created_at`"
@@ -158,6 +167,19 @@ class JobRow(SQLModel, table=True):
         sa_type=TIME,
         description="When the Volcano Job was seen to be gone, after the end",
     )
+
+
+class JobLabelRow(SQLModel, table=True):
+    """One label of a job. An index in the form of a table, in the order of lists; triggers on `jobs` keep it.
+
+    No statement but those of the triggers writes to it, and no foreign key checks what they write.
+    """
+
+    __tablename__ = "job_labels"
+
+    team: str = Field(sa_type=Text, primary_key=True)
+    label: str = Field(sa_type=Text, primary_key=True, description="`key=value`")
+    job_id: UUID = Field(primary_key=True)
 
 
 class JobEventRow(SQLModel, table=True):

@@ -1,10 +1,9 @@
 """HTTP routes about jobs."""
 
 from http import HTTPStatus
-from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.auth.access import Caller, TeamSubmitter
 from app.auth.principal import Role
@@ -12,7 +11,6 @@ from app.dependencies import AppSettings, SessionMaker, Transaction
 from app.errors import Conflict, InvalidCursor, JobFinished, JobNotFinished, NotFound, ValidationError
 from app.jobs import answers, cancellation, changing, retrying, service, store, suspension
 from app.jobs.answers import IdempotencyKey
-from app.jobs.filters import WantedJobs
 from app.jobs.schemas import CancelRequest, JobCreate, JobPatch
 from app.jobs.service import Submission
 from app.jobs.views import JobRead, PodRead, job_read, pod_read
@@ -46,28 +44,6 @@ async def submit_job(
     return answers.of_one(accepted, request, response)
 
 
-@router.get("/jobs", responses=responses(InvalidCursor))
-async def list_jobs(
-    wanted: WantedJobs,
-    page: Paged,
-    session: Transaction,
-    response: Response,
-    sort: Annotated[Literal["created_at", "-created_at"], Query(description="Newest first by default")] = "-created_at",
-) -> Page[JobRead]:
-    """Jobs, newest first unless `sort` says otherwise. Members see their own team's only."""
-    rows = await store.list_jobs(
-        session, wanted, newest_first=sort == "-created_at", after=page.after_id(), limit=page.limit + 1
-    )
-    jobs = [job_read(row) for row in rows]
-    return page.page(response, jobs, [str(job.id) for job in jobs])
-
-
-@router.get("/jobs/{job_id}")
-async def read_job(job_id: UUID, caller: Caller, session: Transaction) -> JobRead:
-    """One job. Another team's job is not found."""
-    return job_read(await _found(session, job_id, caller))
-
-
 @router.patch("/jobs/{job_id}", responses=responses(Conflict, JobFinished, ValidationError))
 async def change_job(
     job_id: UUID, body: JobPatch, caller: Caller, sessions: SessionMaker, settings: AppSettings
@@ -81,7 +57,8 @@ async def change_job(
     return job_read(await changing.change(sessions, settings, job_id, caller.team, body))
 
 
-async def _found(session: Transaction, job_id: UUID, caller: Caller) -> store.Row:
+async def found(session: Transaction, job_id: UUID, caller: Caller) -> store.Row:
+    """The row of a job that the caller may see."""
     row = await store.find(session, job_id, caller.team)
     if row is None:
         raise NotFound("There is no such job.")
@@ -93,7 +70,7 @@ async def list_pods(
     job_id: UUID, caller: Caller, page: Paged, session: Transaction, response: Response
 ) -> Page[PodRead]:
     """The pods of every attempt of a job, gone or not, by attempt and name."""
-    await _found(session, job_id, caller)
+    await found(session, job_id, caller)
     rows = await store.list_pods(session, job_id, after=_pod_key(page.after), limit=page.limit + 1)
     pods = [pod_read(row) for row in rows]
     return page.page(response, pods, [f"{pod.attempt}/{pod.name}/{pod.uid}" for pod in pods])
@@ -104,10 +81,11 @@ def _pod_key(key: str | None) -> tuple[int, str, str] | None:
         return None
     attempt, _, rest = key.partition("/")
     name, _, uid = rest.partition("/")
-    return _whole(attempt, 2**31 - 1), name, uid
+    return whole(attempt, 2**31 - 1), name, uid
 
 
-def _whole(key: str, most: int) -> int:
+def whole(key: str, most: int) -> int:
+    """The whole number that a cursor holds."""
     if not (key.isascii() and key.isdigit() and len(key) < 20 and int(key) <= most):  # noqa: PLR2004 - digits of 2^63
         raise InvalidCursor("The cursor is not one that this list gave out.")
     return int(key)

@@ -44,6 +44,9 @@ LIVE = frozenset(JobState) - TERMINAL
 _ENDS = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.LOST})
 _SEEN = frozenset({JobState.PENDING, JobState.RUNNING})
 
+WAITING = frozenset({JobState.HELD, JobState.SUBMITTING, JobState.PENDING})
+"""States of a job that waits for its turn, unless a pod of its present run has started already."""
+
 STOPPING = frozenset({JobState.CANCELLING, JobState.SUSPENDING})
 """States of a job that is wanted to run no longer and may still have pods."""
 

@@ -1,25 +1,22 @@
-"""Reading jobs, their pods and their events. Lists are keyset pages over an index; nothing is counted."""
+"""Reading one job or some by their ids, their pods and their events. Lists are keyset pages over an index."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Uuid, any_, bindparam, select, tuple_
+from sqlalchemy import Uuid, any_, bindparam, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 from app.db import table
 from app.jobs.models import JobPodRow
-from app.jobs.states import JobState
 from app.jobs.transitions import job_events, jobs
 
 job_pods = table(JobPodRow)
 
 Row = dict[str, Any]
 
-_SHOWN = (
+SHOWN = (
     *(
         "id",
         "name",
@@ -35,33 +32,25 @@ _SHOWN = (
         "labels",
     ),
     *("submitted_by", "k8s_namespace", "k8s_name", "created_at", "submitted_at", "started_at", "ended_at"),
-    *("cancel_reason", "spec", "progress", "run_indices", "retry_of"),
+    *("cancel_reason", "spec", "state_since", "retries", "resumes", "retry_of", "progress"),
 )
-_SHOWN_COLUMNS = tuple(jobs.c[name] for name in _SHOWN)
+"""The columns of what a caller reads of a job, alone and in lists."""
+
+_OF_ONE = (
+    *("waiting_since", "waited_seconds", "run_started_at", "ran_seconds", "attempt_base", "open_parents"),
+    "run_indices",
+)
+_SHOWN_COLUMNS = tuple(jobs.c[name] for name in SHOWN + _OF_ONE)
 
 BLANK: Row = {
-    **dict.fromkeys(("reason", "message", "cancel_reason", "submitted_at", "started_at", "ended_at", "run_indices")),
-    "retry_of": None,
-    "progress": None,
+    **dict.fromkeys(("reason", "message", "cancel_reason", "submitted_at", "started_at", "ended_at")),
+    **dict.fromkeys(("state_since", "retry_of", "progress", "run_indices")),
+    **dict.fromkeys(("retries", "resumes"), 0),
     "counts": {},
     "attempt": 0,
     "open_parents": 0,
 }
 """What a job has before anything happened to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs a list shows; None and empty leave a member out. `teams` are all to which a job must belong."""
-
-    teams: frozenset[str] = frozenset()
-    states: Sequence[JobState] = ()
-    queue: str | None = None
-    name: str | None = None
-    labels: dict[str, str] = field(default_factory=dict)
-    submitted_by: str | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
 
 
 async def find(
@@ -91,51 +80,6 @@ async def find_all(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, R
     return {row["id"]: dict(row) for row in found.mappings()}
 
 
-async def list_jobs(
-    session: AsyncSession, wanted: JobFilter, *, newest_first: bool, after: UUID | None, limit: int
-) -> list[Row]:
-    """Up to `limit` jobs behind the id `after`; ids sort by the time of creation."""
-    rows = await session.execute(list_statement(wanted, newest_first=newest_first, after=after, limit=limit))
-    return [dict(row) for row in rows.mappings()]
-
-
-def list_statement(wanted: JobFilter, *, newest_first: bool, after: UUID | None, limit: int) -> Select[Any]:
-    """The statement behind `list_jobs`; tests look at its plans."""
-    conditions = _conditions(wanted)
-    if after is not None:
-        conditions.append(jobs.c.id < after if newest_first else jobs.c.id > after)
-    order = jobs.c.id.desc() if newest_first else jobs.c.id
-    return select(*_SHOWN_COLUMNS).where(*conditions).order_by(order).limit(limit)
-
-
-def _conditions(wanted: JobFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [jobs.c.team == team for team in sorted(wanted.teams)]
-    if wanted.states:
-        conditions.append(jobs.c.state.in_(sorted(set(wanted.states))))
-    if wanted.labels:
-        conditions.append(jobs.c.labels.contains(wanted.labels))
-    for column, value in (("queue", wanted.queue), ("name", wanted.name), ("submitted_by", wanted.submitted_by)):
-        if value is not None:
-            conditions.append(jobs.c[column] == value)
-    # a job's id begins with its time, so both bounds are bounds of the id and every index that ends in it serves them
-    if wanted.created_after is not None:
-        conditions.append(jobs.c.id >= first_id_at(wanted.created_after))
-    if wanted.created_before is not None:
-        conditions.append(jobs.c.id < first_id_at(wanted.created_before))
-    return conditions
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def first_id_at(moment: datetime) -> UUID:
-    """The least UUIDv7 of the first whole millisecond at or after a moment (RFC 9562, 5.7)."""
-    age = moment - _EPOCH
-    microseconds = (age.days * 86_400 + age.seconds) * 1_000_000 + age.microseconds
-    milliseconds = max(0, -(-microseconds // 1000))
-    return UUID(int=milliseconds << 80)
-
-
 async def list_pods(
     session: AsyncSession, job_id: UUID, *, after: tuple[int, str, str] | None, limit: int
 ) -> list[Row]:
@@ -147,6 +91,18 @@ async def list_pods(
         statement = statement.where(key > after)
     rows = await session.execute(statement.order_by(pods.attempt, pods.name, pods.uid).limit(limit))
     return [dict(row) for row in rows.mappings()]
+
+
+_USED = (
+    *("uid", "name", "attempt", "task", "index", "phase", "node", "exit_code", "reason", "message", "resources"),
+    *("created_at", "started_at", "ended_at", "gone_at"),
+)
+
+
+async def read_pods(session: AsyncSession, job_id: UUID) -> list[Any]:
+    """Every pod of every attempt of a job, for what is told of the whole: where it is, and what it used."""
+    rows = await session.execute(select(*(job_pods.c[name] for name in _USED)).where(job_pods.c.job_id == job_id))
+    return list(rows)
 
 
 async def list_events(session: AsyncSession, job_id: UUID, *, after: int, limit: int) -> list[Row]:

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, func, insert, select, update
+from sqlalchemy import ColumnElement, Float, Text, and_, case, cast, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.db import table
+from app.db import TIME, table
 from app.jobs.models import JobDependencyRow, JobEventRow, JobRow
-from app.jobs.states import TERMINAL, JobState, sources_of
+from app.jobs.states import TERMINAL, WAITING, JobState, sources_of
 from app.teams.models import TeamUsageRow
 from app.teams.quota import JOB_COUNT
 
@@ -53,7 +53,12 @@ async def move(
     off the work list; a suspended job frees the quota too. `facts` are further columns to set.
     """
     allowed = sources_of(target) if sources is None else frozenset(sources) & sources_of(target)
-    values: dict[str, Any] = {"state": target, "reason": reason, "message": message, **facts}
+    values: dict[str, Any] = {"state": target, "reason": reason, "message": message, "state_since": at, **facts}
+    started_at = facts.get("run_started_at")
+    if target not in WAITING or started_at is not None or "waiting_since" in facts:
+        ended_at = facts.get("ended_at")
+        until = next((each for each in (started_at, ended_at) if each is not None), at)
+        values["waited_seconds"] = waited_until(until)
     if target in TERMINAL:
         values |= {"ended_at": facts.get("ended_at") or at, "due_at": None, "lock_token": None, "lock_expires_at": None}
     if target in _FREE:
@@ -78,6 +83,18 @@ async def move(
     if target in TERMINAL:
         await _tell_dependents(session, job_id)
     return True
+
+
+def waited_until(moment: Moment) -> ColumnElement[float]:
+    """What a job has waited in all when its present waiting, if any, ends at a moment (case H-07).
+
+    Waiting for other jobs is none, and neither is a run whose pods wait once more: its time runs on.
+    """
+    waits = and_(jobs.c.state.in_(WAITING), jobs.c.run_started_at.is_(None), jobs.c.open_parents == 0)
+    since = func.coalesce(jobs.c.waiting_since, jobs.c.created_at)
+    until = moment if isinstance(moment, ColumnElement) else literal(moment, TIME)
+    seconds = func.greatest(0, cast(func.extract("epoch", until - since), Float))
+    return jobs.c.waited_seconds + case((waits, seconds), else_=0)
 
 
 async def _tell_dependents(session: AsyncSession, job_id: UUID) -> None:

@@ -72,6 +72,7 @@ async def claim_due(session: AsyncSession, token: UUID, *, limit: int, lease_sec
         .where(jobs.c.id == due.c.id)
         .values(
             state=JobState.SUBMITTING,
+            state_since=case((jobs.c.state == JobState.SUBMITTING, jobs.c.state_since), else_=func.now()),
             reason=None,
             message=None,
             lock_token=token,
@@ -168,7 +169,7 @@ async def mark_submitted(session: AsyncSession, created: Sequence[Created]) -> s
             jobs.c.state.in_([JobState.SUBMITTING, *STOPPING]),
         )
         .values(
-            state=case((jobs.c.state == JobState.SUBMITTING, JobState.PENDING), else_=jobs.c.state),
+            **_PENDING,
             k8s_uid=given.c.k8s_uid,
             **_SUBMITTED,
             **_UNLOCKED,
@@ -181,6 +182,12 @@ async def mark_submitted(session: AsyncSession, created: Sequence[Created]) -> s
     rows = await session.execute(select(recorded.c.id).add_cte(history))
     return set(rows.scalars())
 
+
+_PENDING: dict[str, Any] = {
+    "state": case((jobs.c.state == JobState.SUBMITTING, JobState.PENDING), else_=jobs.c.state),
+    "state_since": case((jobs.c.state == JobState.SUBMITTING, func.now()), else_=jobs.c.state_since),
+}
+"""A job that its owner stopped meanwhile stays in its state."""
 
 _SUBMITTED: dict[str, Any] = {
     "attempt": jobs.c.attempt_base + 1,
@@ -200,7 +207,7 @@ async def adopt(session: AsyncSession, job_id: UUID, k8s_uid: str) -> bool:
             jobs.c.state.in_([JobState.SUBMITTING, *STOPPING]),
         )
         .values(
-            state=case((jobs.c.state == JobState.SUBMITTING, JobState.PENDING), else_=jobs.c.state),
+            **_PENDING,
             k8s_uid=k8s_uid,
             **_SUBMITTED,
             reason=None,
@@ -237,6 +244,8 @@ async def put_back(
     text = message and message[:MAXIMUM_MESSAGE_LENGTH]
     state = JobState.SUBMITTING if claim.maybe_sent else JobState.HELD
     facts: dict[str, Any] = {"state": state, "reason": reason, "message": text, **_UNLOCKED}
+    if state is JobState.HELD:
+        facts["state_since"] = func.now()
     if due_in_seconds is None and not claim.maybe_sent:
         facts["released_at"] = None
     else:

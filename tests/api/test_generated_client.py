@@ -59,10 +59,18 @@ async def test_submits_reads_lists_and_cancels(generated: Any, caller: Any) -> N
     job = await submit.asyncio(team="nlp", client=caller, body=a_job(generated, "a"), idempotency_key="k1")
     again = await submit.asyncio(team="nlp", client=caller, body=a_job(generated, "a"), idempotency_key="k1")
     assert (job.state, job.started_at, job.message, again.id) == ("held", None, None, job.id)
-    assert await read.asyncio(job_id=job.id, client=caller) == job
+    detail = (await read.asyncio(job_id=job.id, client=caller)).to_dict()
+    assert {name: detail[name] for name in job.to_dict()} == job.to_dict()
+    assert (detail["run_seconds"], detail["nodes"], detail["gpu_seconds"]) == (None, [], {})
     held = generated("models").JobState.HELD
     page = await generated("api.jobs.list_jobs").asyncio(client=caller, state=[held], limit=1)
     assert (page.items, page.next_cursor) == ([job], None)
+    groups = await generated("api.jobs.list_jobs").asyncio(
+        client=caller, group_by=generated("models").ListJobsGroupByType0.STATE
+    )
+    assert [(group.value, group.count) for group in groups.groups] == [("held", 1)]
+    attempts = await generated("api.jobs.list_attempts").asyncio(job_id=job.id, client=caller)
+    assert attempts.items == []
     assert type(job).from_dict(job.to_dict()) == job
     cancelled = await generated("api.jobs.cancel_job").asyncio(job_id=job.id, client=caller)  # without its body
     assert (cancelled.state, cancelled.cancel_reason) == ("cancelled", None)

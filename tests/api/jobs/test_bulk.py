@@ -27,8 +27,8 @@ async def test_accepts_each_as_if_it_came_alone(nlp: Any, body: Any) -> None:
     (item,) = made["items"]
     assert (item["status"], item["name"], item["state"], item["problem"]) == (201, "together", "held", None)
     read = (await nlp.client.get(f"/v1/jobs/{item['id']}")).json()
-    own = {"id", "name", "k8s_name", "created_at", "spec"}
-    assert {k: v for k, v in read.items() if k not in own} == {k: v for k, v in alone.items() if k not in own}
+    own = {"id", "name", "k8s_name", "created_at", "state_since", "spec"}
+    assert {k: read[k] for k in alone if k not in own} == {k: v for k, v in alone.items() if k not in own}
     assert read["spec"] == {**alone["spec"], "name": "together"}
     (event,) = (await nlp.client.get(f"/v1/jobs/{item['id']}/events")).json()["items"]
     assert (event["type"], event["state"], event["reason"]) == ("accepted", "held", "WaitingForRelease")

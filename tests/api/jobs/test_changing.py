@@ -18,7 +18,7 @@ async def changed(member: Any, job_id: str, body: Any) -> dict[str, Any]:
     answer = await change(member, job_id, body)
     assert answer.status_code == 200, answer.text
     job: dict[str, Any] = answer.json()
-    assert job == (await member.client.get(f"/v1/jobs/{job_id}")).json()
+    assert job == await member.reread(job)
     return job
 
 
@@ -86,7 +86,7 @@ async def test_refuses_what_a_submission_refuses(
     answer = await change(nlp, job["id"], wrong)
     assert (answer.status_code, answer.json()["type"]) == (422, "validation-error"), answer.text
     assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [(pointer, code)]
-    assert (await nlp.client.get(f"/v1/jobs/{job['id']}")).json() == job
+    assert await nlp.reread(job) == job
 
 
 async def test_an_ended_job_is_not_changed(nlp: Any, body: Any) -> None:

@@ -52,7 +52,7 @@ async def test_one_document_is_answered_as_a_submission(nlp: Any, body: Any, kin
     assert answer.status_code == 201, answer.text
     job = answer.json()
     assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
-    assert (await nlp.client.get(answer.headers["location"])).json() == job
+    assert await nlp.reread(job) == job
     assert await nlp.used() == 1  # GPUs under limits only are counted
     submitted = await nlp.accepted(same | {"name": "submitted"})
     own = {"id", "name", "k8s_name", "created_at", "spec"}

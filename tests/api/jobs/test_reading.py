@@ -25,7 +25,7 @@ async def test_lists_the_newest_first(nlp: Any, three: Any) -> None:
 
 async def test_a_list_shows_what_a_read_shows(nlp: Any, three: Any) -> None:
     for job in await nlp.listed():
-        assert (await nlp.client.get(f"/v1/jobs/{job['id']}")).json() == job
+        assert await nlp.reread(job) == job
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,20 @@ async def test_a_list_shows_what_a_read_shows(nlp: Any, three: Any) -> None:
 async def test_filters(nlp: Any, three: Any, filters: dict[str, Any], names: list[str]) -> None:
     await nlp.cancel(three[0]["id"])
     assert [job["name"] for job in await nlp.listed(**filters)] == names
+
+
+async def test_a_list_follows_labels_that_change(nlp: Any, three: Any) -> None:
+    changes = {"labels": {"dataset": "d9", "stage": None}}
+    assert (await nlp.client.patch(f"/v1/jobs/{three[0]['id']}", json=changes)).status_code == 200
+    for label, names in (("dataset=d9", ["a"]), ("dataset=d1", ["c"]), ("stage=x", ["c", "b"])):
+        assert [job["name"] for job in await nlp.listed(label=label)] == names
+
+
+async def test_no_more_labels_than_a_list_can_look_for(nlp: Any, three: Any) -> None:
+    labels = [f"key-{number}=x" for number in range(9)]
+    assert await nlp.listed(label=labels[:8]) == []
+    answer = await nlp.client.get("/v1/jobs", params={"label": labels})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/query/label")
 
 
 @pytest.mark.parametrize("hours", [0, 5.5, -8])

@@ -41,9 +41,9 @@ async def test_a_retry_is_a_new_job_like_the_old_one(nlp: Any, body: Any) -> Non
     assert answer.status_code == 202, answer.text
     new = answer.json()
     assert answer.headers["location"] == f"/v1/jobs/{new['id']}"
-    assert (await nlp.client.get(answer.headers["location"])).json() == new
+    assert await nlp.reread(new) == new
     assert (new["retry_of"], old["retry_of"]) == (old["id"], None)
-    own = {"id", "k8s_name", "created_at", "retry_of"}
+    own = {"id", "k8s_name", "created_at", "state_since", "retry_of"}
     assert {k: v for k, v in new.items() if k not in own} == {k: v for k, v in old.items() if k not in own}
     assert new["k8s_name"] != old["k8s_name"]  # pods of the old one may still be there
     assert (await nlp.client.get(f"/v1/jobs/{old['id']}")).json() == ended

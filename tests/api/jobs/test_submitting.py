@@ -37,9 +37,13 @@ async def test_accepts_a_job_and_says_where_it_is(nlp: Any, body: Any) -> None:
         "cancel_reason": None,
         "retry_of": None,
         "spec": job["spec"],
+        "state_since": job["created_at"],
+        "progress": None,
+        "retries": 0,
+        "resumes": 0,
     }
     assert job["created_at"].endswith("Z")
-    assert (await nlp.client.get(answer.headers["Location"])).json() == job
+    assert await nlp.reread(job) == job
 
 
 async def test_writes_the_first_event(nlp: Any, body: Any) -> None:
