@@ -9,7 +9,7 @@ from app.auth.access import Caller
 from app.db import now
 from app.dependencies import Transaction
 from app.errors import InvalidCursor
-from app.jobs import grouping, listing, store
+from app.jobs import dependency_store, grouping, listing, store
 from app.jobs.attempts import attempts
 from app.jobs.filters import GroupBy, WantedJobs
 from app.jobs.routes import found, whole
@@ -49,7 +49,8 @@ async def list_jobs(
 async def read_job(job_id: UUID, caller: Caller, session: Transaction) -> JobDetail:
     """One job, with where it runs, how long it takes and what it used. Another team's job is not found."""
     row = await found(session, job_id, caller)
-    return job_detail(row, await store.read_pods(session, job_id), now())
+    links = await dependency_store.read_links(session, job_id) if row["spec"].get("after") else []
+    return job_detail(row, await store.read_pods(session, job_id), links, now())
 
 
 @router.get("/jobs/{job_id}/attempts", responses=responses(InvalidCursor))

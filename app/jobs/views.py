@@ -1,6 +1,6 @@
 """What callers read about jobs. Values of environment variables are never among it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from app.jobs.attempts import MAXIMUM_NODES, Attempt, gpu_seconds, nodes
+from app.jobs.dependency_view import DependencyRead, dependency_read
 from app.jobs.durations import queued_seconds, run_seconds
 from app.jobs.grouping import Groups
 from app.jobs.states import JobState
@@ -85,6 +86,7 @@ class JobDetail(JobRead):
     gpu_seconds: dict[str, float] = Field(
         description="By extended resource: its amount times the seconds from start to end, of all pods of all attempts"
     )
+    dependencies: list[DependencyRead] = Field(description="The jobs of its `after`, as they are now")
 
 
 class AttemptRead(ResponseBody):
@@ -171,14 +173,17 @@ def job_read(row: Mapping[str, Any]) -> JobRead:
     return JobRead(**_shown(row))
 
 
-def job_detail(row: Mapping[str, Any], pods: Sequence[Any], now: datetime) -> JobDetail:
-    """A job from its row and those of its pods, at a moment."""
+def job_detail(
+    row: Mapping[str, Any], pods: Sequence[Any], links: Iterable[Mapping[str, Any]], now: datetime
+) -> JobDetail:
+    """A job from its row, those of its pods and what it waits for, at a moment."""
     return JobDetail(
         **_shown(row),
         nodes=nodes(pods),
         queued_seconds=queued_seconds(row, now),
         run_seconds=run_seconds(row, now),
         gpu_seconds=gpu_seconds(row, pods, now),
+        dependencies=[dependency_read(link) for link in links],
     )
 
 

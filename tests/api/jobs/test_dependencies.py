@@ -140,3 +140,26 @@ async def test_a_resumed_job_waits_for_the_others_again(nlp: Any, body: Any) -> 
     resumed = (await nlp.client.post(f"/v1/jobs/{child['id']}/resume")).json()
     assert (resumed["state"], resumed["reason"]) == ("held", "WaitingForDependencies")
     assert resumed["message"] == "The job waits for a job that has not ended."
+
+
+async def test_reading_a_job_shows_what_it_waits_for(nlp: Any, body: Any) -> None:
+    first, second = await nlp.accepted(body(name="first")), await nlp.accepted(body(name="second"))
+    wanted = [*after(first, condition="finished"), *after(second, otherwise="cancel")]
+    job = await nlp.accepted(body(name="third", after=wanted))
+    shown = {"condition": "finished", "otherwise": "fail", "state": "held", "met": None}
+    other = {"condition": "succeeded", "otherwise": "cancel", "state": "held", "met": None}
+
+    async def dependencies(member: Any = nlp) -> Any:
+        return (await member.client.get(f"/v1/jobs/{job['id']}")).json()["dependencies"]
+
+    assert await dependencies() == [
+        {"job": first["id"], "name": "first", **shown},
+        {"job": second["id"], "name": "second", **other},
+    ]
+    for parent in (first, second):
+        await nlp.cancel(parent["id"])
+    assert [(link["state"], link["met"]) for link in await dependencies()] == [
+        ("cancelled", True),
+        ("cancelled", False),
+    ]
+    assert (await nlp.client.get(f"/v1/jobs/{first['id']}")).json()["dependencies"] == []
