@@ -35,7 +35,10 @@ async def _expire(sessions: Sessions, lease: Lease) -> bool:
         rows = await releases.expired(session, _PAGE)
     if not rows:
         return False
-    async with fenced(sessions, lease) as session:
-        ended = sum([await releases.expire(session, row.id, row.seconds) for row in rows])
-    ENDED.labels(str(JobState.FAILED)).inc(ended)
+    for row in rows:
+        # a transaction each: one that held a team's usage while it waits for the next job could wait in a circle with
+        # whoever cancels that job
+        async with fenced(sessions, lease) as session:
+            ended = await releases.expire(session, row.id, row.seconds)
+        ENDED.labels(str(JobState.FAILED)).inc(int(ended))
     return len(rows) == _PAGE
