@@ -27,7 +27,7 @@ async def test_an_answer_that_was_lost_is_found_by_the_next_claim_or_the_watch(w
     await _ends_well(world, job_id)
 
 
-async def test_an_answer_that_was_lost_while_the_watch_is_silent_is_adopted_by_its_name(world: Any) -> None:
+async def test_an_answer_that_was_lost_while_the_watch_is_silent_is_adopted_by_its_name(world: Any) -> None:  # I-03 a
     await world.make_team()
     world.start()
     first = await world.submit("first")

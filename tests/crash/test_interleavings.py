@@ -38,7 +38,9 @@ async def test_a_job_that_ends_unseen_by_the_watch_is_not_called_clean_before_it
     assert await world.volcano_job(job_id) is None
 
 
-async def test_a_create_call_that_arrives_after_the_cancel_was_settled_is_stopped_and_removed(world: Any) -> None:
+async def test_a_create_call_that_arrives_after_the_cancel_was_settled_is_stopped_and_removed(
+    world: Any,
+) -> None:  # C-01
     await world.make_team()
     task = world.start()
     first = await world.submit("first", command="sleep 10000")

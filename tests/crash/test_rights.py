@@ -241,7 +241,7 @@ async def test_a_namespace_that_may_not_be_made_holds_its_jobs_and_says_why(worl
     assert (await world.until_state(job_id, "succeeded", "failed", "lost")).state == "succeeded"
 
 
-async def test_a_cancel_that_may_not_be_sent_says_why_and_is_carried_out_later(world: Any, role: Role) -> None:
+async def test_a_cancel_that_may_not_be_sent_says_why_and_is_carried_out_later(world: Any, role: Role) -> None:  # C-09
     world.start()
     await world.make_team()
     job_id = await _running(world)

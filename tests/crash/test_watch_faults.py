@@ -69,7 +69,7 @@ async def test_a_job_that_vanished_without_an_event_is_lost_after_the_next_list(
 
 
 @pytest.mark.parametrize("status", [500, 429])
-async def test_webhooks_that_are_away_leave_the_job_held_and_it_goes_by_itself(world: Any, status: int) -> None:
+async def test_webhooks_that_are_away_leave_the_job_held_and_it_goes_by_itself(world: Any, status: int) -> None:  # I-05
     words = 'Internal error occurred: failed calling webhook "validatejob.volcano.sh": dial tcp 10.0.0.1:443'
     fault = Fault(effect="answer", method="POST", plural="jobs", status=status, message=words, count=4)
     if status == 429:
@@ -91,7 +91,7 @@ async def test_webhooks_that_are_away_leave_the_job_held_and_it_goes_by_itself(w
 
 async def test_a_cluster_that_is_away_for_long_fails_nothing_and_floods_no_log(
     world: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+) -> None:  # I-09
     await world.make_team()
     task = world.start()
     running = [await world.submit(f"running-{index}", command="sleep 60") for index in range(2)]

@@ -41,7 +41,7 @@ def translate_environment(
         elif masked and name in OWN_VARIABLES and isinstance(variable.get("value"), str):
             continue  # we put it there, and shall put it there again
         elif name in places:
-            draft.fault((*where, "name"), "The variable stands twice", "duplicate")
+            draft.fault((*where, "name"), f"The variable stands twice, first at env/{places[name]}", "duplicate")
         else:
             places[name] = index
             _variable(draft, task, name, variable, where, masked=masked)

@@ -68,7 +68,7 @@ async def test_a_follower_of_a_job_that_never_runs_ends_with_it(scene: Any, line
 @pytest.mark.parametrize("abrupt", [False, True])
 async def test_an_answer_that_ends_is_opened_again_without_loss_or_repetition(
     scene: Any, lines: Any, *, abrupt: bool
-) -> None:
+) -> None:  # L-06 a
     job = await scene.job()
     pod = await scene.pod(job)
     async with scene.follow(job) as answer:

@@ -12,7 +12,7 @@ from app.jobs.transitions import jobs
 KEPT = b"2026-01-01T12:00:00.5Z one\n2026-01-01T12:00:01Z \x00\xff two\n2026-01-01T12:00:02Z three"
 
 
-async def test_the_kept_end_says_that_it_is_one(scene: Any) -> None:
+async def test_the_kept_end_says_that_it_is_one(scene: Any) -> None:  # L-02
     job = await scene.job(state="succeeded")
     await scene.keep(job, await scene.gone(job), KEPT, truncated=True)
     answer = await scene.read(job)
@@ -42,7 +42,7 @@ async def test_the_kept_end_says_that_it_is_one(scene: Any) -> None:
 )
 async def test_what_was_not_kept_is_410_with_the_reason(
     scene: Any, pod: dict[str, Any], state: str, reason: str, words: str
-) -> None:
+) -> None:  # L-02
     job = await scene.job(state=state)
     await scene.gone(job, **pod)
     answer = await scene.read(job)

@@ -68,7 +68,7 @@ async def test_lines_since_a_moment(scene: Any) -> None:
         {"tail": ["1", "2"]},
     ],
 )
-async def test_odd_parameters_are_422(scene: Any, query: dict[str, Any]) -> None:
+async def test_odd_parameters_are_422(scene: Any, query: dict[str, Any]) -> None:  # L-07
     job = await scene.job()
     await scene.pod(job)
     answer = await scene.read(job, **query)
@@ -77,7 +77,7 @@ async def test_odd_parameters_are_422(scene: Any, query: dict[str, Any]) -> None
     assert name in query
 
 
-async def test_what_is_not_there_is_404_and_says_what_is(scene: Any) -> None:
+async def test_what_is_not_there_is_404_and_says_what_is(scene: Any) -> None:  # L-02
     job = await scene.job(("loader", 1), ("worker", 4))
     await scene.pod(job)
     for query, kind, words in (
@@ -95,7 +95,7 @@ async def test_what_is_not_there_is_404_and_says_what_is(scene: Any) -> None:
     assert await scene.problem("nonsense") == (404, "not-found")
 
 
-async def test_four_replicas_come_together_by_time_and_each_alone(scene: Any) -> None:
+async def test_four_replicas_come_together_by_time_and_each_alone(scene: Any) -> None:  # L-07
     job = await scene.job(("loader", 2), ("worker", 2))
     pods = {(task, index): await scene.pod(job, task, index) for task in ("loader", "worker") for index in (0, 1)}
     for turn in ("first", "second"):
@@ -120,7 +120,7 @@ async def test_more_replicas_than_are_shown_together_have_to_be_chosen(scene: An
     assert await scene.text(job, replica=8) == b"the ninth\n"
 
 
-async def test_another_teams_logs_are_not_found(scene: Any) -> None:
+async def test_another_teams_logs_are_not_found(scene: Any) -> None:  # L-07
     job = await scene.job()
     (await scene.pod(job)).write(b"secret\n")
     await scene.gone(job, "worker", 0, attempt=0)
@@ -135,7 +135,7 @@ async def test_another_teams_logs_are_not_found(scene: Any) -> None:
     assert (await viewer.get(scene.path(job))).content == b"secret\n"
 
 
-async def test_the_tasks_own_container_is_chosen_beside_an_injected_one(scene: Any) -> None:
+async def test_the_tasks_own_container_is_chosen_beside_an_injected_one(scene: Any) -> None:  # L-06 b
     job = await scene.job()
     pod = await scene.pod(job, containers=("istio-proxy", "worker"))
     pod.write(b"mine\n")
@@ -145,7 +145,7 @@ async def test_the_tasks_own_container_is_chosen_beside_an_injected_one(scene: A
     assert await scene.problem(job, container="other") == (404, "container-not-found")
 
 
-async def test_an_attempt_is_never_anothers(scene: Any) -> None:
+async def test_an_attempt_is_never_anothers(scene: Any) -> None:  # L-06 c
     """Pods of both attempts have one name, and one of them is in the cluster."""
     job = await scene.job()
     first = await scene.pod(job)
@@ -164,7 +164,7 @@ async def test_an_attempt_is_never_anothers(scene: Any) -> None:
     assert await scene.text(job, attempt=1) == b"kept of the first\n"
 
 
-async def test_a_run_before_a_restart_in_place(scene: Any) -> None:
+async def test_a_run_before_a_restart_in_place(scene: Any) -> None:  # L-06 d
     job = await scene.job()
     pod = await scene.pod(job, restart_policy="Always", run_seconds="1", state="waiting")
     await pod.until("waiting")

@@ -88,7 +88,7 @@ async def test_one_node_that_does_not_answer_hides_no_other(scene: Any) -> None:
     assert "(cluster-unavailable)" in answer.headers["pumice-log-missing"]
 
 
-async def test_a_slow_cluster_holds_up_nobody_else(scene: Any) -> None:
+async def test_a_slow_cluster_holds_up_nobody_else(scene: Any) -> None:  # I-08
     job = await scene.job()
     await scene.pod(job)
     scene.cluster.faults.add(Fault("delay_before", method="GET", plural="pods", seconds=30.0, count=20))
