@@ -65,8 +65,8 @@ def _part(name: str, task: Task, run_indices: RunIndices | None, runs: set[str])
 
 
 def min_available(spec: JobCreate, part: Sequence[PartTask]) -> int:
-    """The size of the gang in this run: of what is left, at the most as much as there is."""
-    first = sum(each.replicas for each in part if not each.depends_on)
+    """The size of the gang in this run: of what is left, at the most as much as there is at the same time."""
+    first = sum(min(gang.at_a_time(each.task), each.replicas) for each in part if not each.depends_on)
     return min(gang.min_available(spec), first)
 
 

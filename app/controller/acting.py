@@ -1,6 +1,7 @@
 """What the controller does to one Volcano Job. Each act may be repeated without harm."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -38,6 +39,7 @@ class Actor:
         self._volcano = volcano
         self._pods = pods
         self._commands: dict[UUID, tuple[int, datetime]] = {}
+        self._let_go: dict[UUID, set[str]] = {}
         self._acts: dict[Action, Callable[[JobReference], Awaitable[object]]] = {
             Action.TERMINATE: self._terminate,
             Action.ABORT: self._abort,
@@ -52,6 +54,15 @@ class Actor:
     def forget(self, job_id: UUID) -> None:
         """The job has ended, or its present run has."""
         self._commands.pop(job_id, None)
+        self._let_go.pop(job_id, None)
+
+    def as_let_go(self, job_id: UUID, pods: tuple[PodFacts, ...]) -> tuple[PodFacts, ...]:
+        """The pods of a job, without our gate on those that were let go and whose news have not come by the watch."""
+        let_go = self._let_go.get(job_id)
+        if not let_go:
+            return pods
+        let_go &= {pod.uid for pod in pods if pod.gated}
+        return tuple(replace(pod, gates=()) if pod.uid in let_go else pod for pod in pods)
 
     async def act(
         self, action: Action, shown: ObservedJob, decision: Decision, job_id: UUID, at: datetime
@@ -69,7 +80,7 @@ class Actor:
             self._commands[job_id] = (self.commands(job_id)[0] + 1, at)
         try:
             if action is Action.ADMIT_PODS:
-                await self._admit(shown.namespace, decision.to_admit)
+                await self._admit(job_id, shown.namespace, decision.to_admit)
             elif action is Action.DELETE_PODS:
                 await self._delete_pods(shown.namespace, decision.to_delete)
             else:
@@ -87,10 +98,11 @@ class Actor:
         await self._volcano.create_command(job, "AbortJob")
         failpoint(SUSPEND_COMMANDED)
 
-    async def _admit(self, namespace: str, pods: Iterable[PodFacts]) -> None:
+    async def _admit(self, job_id: UUID, namespace: str, pods: Iterable[PodFacts]) -> None:
         """Let pods go; one that is not as it was seen is looked at again by the watch."""
         for pod in pods:
-            await self._pods.admit_pod(PodReference(namespace, pod.name, pod.uid), pod.gates, pod.index)
+            if await self._pods.admit_pod(PodReference(namespace, pod.name, pod.uid), pod.gates, pod.index):
+                self._let_go.setdefault(job_id, set()).add(pod.uid)
             failpoint(POD_ADMITTED)
 
     async def _delete_pods(self, namespace: str, pods: Iterable[PodFacts]) -> None:

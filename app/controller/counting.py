@@ -20,6 +20,11 @@ def newest(pods: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
     return tuple(by_index[key] for key in sorted(by_index))
 
 
+def of_present(job: JobFacts, pods: Iterable[PodFacts]) -> list[PodFacts]:
+    """The pods since the whole job last began anew: what became of earlier ones says nothing any more."""
+    return [pod for pod in pods if pod.attempt > job.whole_base]
+
+
 def attempt_of(situation: Situation, volcano_job: ObservedJob) -> int:
     """Runs so far; never fewer than before.
 
@@ -41,9 +46,9 @@ def count(situation: Situation, attempt: int) -> Counts:
     """
     job, volcano_job = situation.job, situation.volcano_job
     kept = (pod for pod in situation.pods if not pod.gone or pod.finished)  # what went without an end says nothing
-    pods = newest(kept)
     if job.plan.independent:
-        return _of_independents(job, pods)
+        return _of_independents(job, newest(of_present(job, kept)))
+    pods = newest(kept)
     pods = tuple(pod for pod in pods if not pod.gone or pod.attempt >= attempt)
     status = StatusCounts() if volcano_job is None else volcano_job.counts
     same_attempt = attempt == job.attempt
@@ -99,7 +104,7 @@ def _first_start(pods: Iterable[PodFacts], now: datetime) -> datetime | None:
 
 
 def ended_at(situation: Situation, started: datetime | None) -> datetime:
-    """When the last pod ended; when Volcano finished the Job, for pods that were killed; now, when neither says so.
+    """When the last pod ended; for pods that were killed, when Volcano finished the Job, or now when the Job is gone.
 
     A pod that was deleted while it ran never says when it ended, and another's end may be long ago. Volcano's stamp is
     not taken when all ends are known: each later kill of a finished Job moves it on (volcano-facts 2.5, trace 12).
@@ -109,6 +114,8 @@ def ended_at(situation: Situation, started: datetime | None) -> datetime:
     killed = not ends or any(pod.gone and not pod.finished and pod.started_at is not None for pod in pods)
     if killed and volcano_job is not None and volcano_job.phase in FINISHED_PHASES and volcano_job.last_transition_at:
         ends.append(volcano_job.last_transition_at)
+    elif killed and volcano_job is None:
+        ends.append(situation.now)
     last = min(max(ends), situation.now) if ends else situation.now
     begun = started or situation.job.submitted_at
     return last if begun is None else max(last, begun)

@@ -1,5 +1,7 @@
 """The owner's limits of time: how long a job may wait for its first pod, and how long its pods may run. Pure."""
 
+from datetime import datetime
+
 from app.controller import counting
 from app.controller.facts import Decision, Situation
 from app.jobs.states import Ending
@@ -20,7 +22,14 @@ def seconds_left(situation: Situation, seen: Decision) -> tuple[Ending, float] |
     limit = job.plan.run_timeout_seconds
     if limit is None:
         return None
-    return Ending.DEADLINE_EXCEEDED, limit - counting.ran_seconds(job, seen.run_started_at, situation.now)
+    return Ending.DEADLINE_EXCEEDED, limit - counting.ran_seconds(job, seen.run_started_at, _until(situation, seen))
+
+
+def _until(situation: Situation, seen: Decision) -> datetime:
+    """Now, or when the last pod ended: until Volcano has seen that, the job does not run on."""
+    if any(pod.alive and pod.started_at is not None for pod in situation.pods):
+        return situation.now
+    return counting.ended_at(situation, seen.started_at)
 
 
 def sentence(situation: Situation, seen: Decision) -> str:

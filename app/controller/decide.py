@@ -20,7 +20,7 @@ from app.controller.facts import (
     Situation,
 )
 from app.controller.outcomes import command, seen_of, unchanged
-from app.controller.stopping import stop
+from app.controller.stopping import remove_late, stop
 from app.controller.turns import MOST_AT_ONCE, turns
 from app.jobs.states import STOPPING, Desired, JobState
 
@@ -35,16 +35,24 @@ def decide(situation: Situation) -> Decision:
     job = situation.job
     if job.ended:
         return _ended(situation)
-    if job.state is JobState.SUSPENDED and job.desired is Desired.RUN:
-        # its owner resumed it before it was suspended
-        return replace(unchanged(situation), state=JobState.HELD, reason=reasons.WAITING_FOR_QUOTA, message=None)
     if job.state in {JobState.HELD, JobState.SUSPENDED}:
-        return unchanged(situation)
+        return _waiting(situation)
     if job.state in STOPPING or job.ending is not None:
         return stop(situation)
     if situation.volcano_job is None:
         return _absent(situation)
     return _present(situation, situation.volcano_job)
+
+
+def _waiting(situation: Situation) -> Decision:
+    """A job that has nothing in the cluster, or should not."""
+    job, same = situation.job, unchanged(situation)
+    if job.state is JobState.HELD:
+        return same
+    if job.desired is Desired.RUN:
+        # its owner resumed it before it was suspended
+        return replace(same, state=JobState.HELD, reason=reasons.WAITING_FOR_QUOTA, message=None)
+    return same if situation.volcano_job is None else remove_late(situation, situation.volcano_job)
 
 
 def _present(situation: Situation, volcano_job: ObservedJob) -> Decision:
@@ -71,9 +79,9 @@ def _active(situation: Situation, seen: Decision, phase: str) -> Decision:
     if verdict.whole and (again := judging.run_again(situation, seen)) is not None:
         return command(situation, again)
     told = _with_pods(situation, _told(situation, seen, phase), verdict.pods)
-    return (
-        told if limit is None else replace(told, look_again_seconds=min(limit[1], told.look_again_seconds or limit[1]))
-    )
+    if limit is None or limit[1] <= 0:
+        return told
+    return replace(told, look_again_seconds=max(_SOON_SECONDS, min(limit[1], told.look_again_seconds or limit[1])))
 
 
 def _with_pods(situation: Situation, told: Decision, failed: tuple[PodFacts, ...]) -> Decision:

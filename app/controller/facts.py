@@ -55,6 +55,7 @@ class JobFacts:
         min_available: pods that must run together, of all tasks.
         min_success: pods that have to succeed, if the owner said how many.
         attempt_base: attempts before the present Volcano Job.
+        whole_base: attempts before the whole job last began anew; what their pods came to counts no more.
         run_indices: what the present run is of; None is everything.
         ending: why the present run is being brought to an end, unless its owner wished so.
         retries: whole runs that used up the owner's retries.
@@ -86,6 +87,7 @@ class JobFacts:
     cleaned_at: datetime | None
     plan: JobPlan = NO_PLAN
     attempt_base: int = 0
+    whole_base: int = 0
     run_indices: Indices | None = None
     ending: Ending | None = None
     retries: int = 0
@@ -205,10 +207,12 @@ class NextRun:
 
     Attributes:
         run_indices: what it is of; None is everything.
+        anew: the whole job begins anew, whatever its pods came to.
         ran_seconds: of all runs so far.
     """
 
     run_indices: Indices | None
+    anew: bool
     ran_seconds: float
 
 

@@ -9,7 +9,7 @@ from app.cluster.observed import ObservedPod, Progress
 from app.controller.facts import KILLED, Counts, Decision, JobFacts, PodFacts
 from app.controller.plan import Indices, all_needed, plan_of
 from app.controller.progress import last_word
-from app.jobs.states import STOPPING, Desired, Ending, JobState
+from app.jobs.states import Desired, Ending, JobState
 
 _WRITTEN = ("reason", "message", "attempt", "k8s_uid", "started_at", "ending", "retries", "run_started_at")
 _POD_FIELDS = (
@@ -44,6 +44,7 @@ def job_facts(row: Any) -> JobFacts:
         cleaned_at=row.cleaned_at,
         plan=plan_of(row.spec),
         attempt_base=row.attempt_base,
+        whole_base=row.whole_base,
         run_indices=row.run_indices,
         ending=None if row.ending is None else Ending(row.ending),
         retries=row.retries,
@@ -83,17 +84,18 @@ def pod_facts(
 def _from_cluster(
     job: JobFacts, pod: ObservedPod, read_at: datetime, before: PodFacts | None, *, gone: bool = False
 ) -> PodFacts:
+    killed = _was_killed(job, pod, before)
     return PodFacts(
         uid=pod.uid,
         name=pod.name,
         task=pod.task,
         index=_index(job.plan.indices(job.run_indices), pod),
         attempt=max(job.attempt_base + (pod.retry_count or 0) + 1, before.attempt if before else 1),
-        phase=pod.phase,
+        phase="Failed" if killed else pod.phase,
         created_at=pod.created_at or read_at,
         node=pod.node,
         exit_code=pod.exit_code,
-        reason=_reason(job, pod, before),
+        reason=KILLED if killed else _reason(pod, before),
         message=pod.message or None,
         restarts=pod.restarts,
         resources=pod.resources,
@@ -112,7 +114,19 @@ def _index(indices: Indices, pod: ObservedPod) -> int:
     return of_task[number] if number < len(of_task) else number
 
 
-def _reason(job: JobFacts, pod: ObservedPod, before: PodFacts | None) -> str | None:
+def _was_killed(job: JobFacts, pod: ObservedPod, before: PodFacts | None) -> bool:
+    """Whether a pod ended because its run is stopped on our account, whatever its container says of its end.
+
+    Volcano keeps the pods that had ended before, so one that is deleted then had not. A process that saves its work and
+    ends with code 0 when it is told to has not done it; Kubernetes' own Jobs do not count such a pod either.
+    """
+    if not pod.deleting or pod.phase not in {"Succeeded", "Failed"} or pod.reason == "OOMKilled":
+        return False
+    stopped = job.ending is not None or job.state is JobState.SUSPENDING
+    return stopped and not (before is not None and before.finished and before.reason != KILLED)
+
+
+def _reason(pod: ObservedPod, before: PodFacts | None) -> str | None:
     """Why a pod failed: the disruption that ended it says more than its container's `Error`."""
     if pod.phase != "Failed":
         return pod.reason or pod.disruption or None
@@ -120,8 +134,6 @@ def _reason(job: JobFacts, pod: ObservedPod, before: PodFacts | None) -> str | N
         return before.reason
     if pod.disruption and pod.reason in {"", "Error"}:
         return pod.disruption
-    if pod.deleting and pod.reason in {"", "Error"} and (job.ending is not None or job.state in STOPPING):
-        return KILLED
     return pod.reason or pod.disruption or None
 
 
@@ -189,6 +201,8 @@ def _next_facts(row: Any, decision: Decision, read_at: datetime) -> dict[str, An
     if following is not None:
         facts = dict.fromkeys(("released_at", "due_at", "lock_token", "lock_expires_at", "attempted_at"))
         facts |= {"attempt_base": decision.attempt, "ran_seconds": following.ran_seconds}
+        if following.anew:
+            facts["whole_base"] = decision.attempt
         facts["run_indices"] = None if following.run_indices is None else dict(following.run_indices)
     if decision.state is JobState.HELD and row.state != JobState.HELD:
         facts |= waiting_facts(row.spec, read_at)

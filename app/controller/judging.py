@@ -64,6 +64,16 @@ def evidence(situation: Situation, seen: Decision) -> Decision | None:
     return end(situation, seen, JobState.FAILED, counts, reasons.why_failed(situation.pods, "Failed"))
 
 
+def over_by_itself(situation: Situation, seen: Decision) -> Decision | None:
+    """The end of a job that was stopped when nothing of it was left to run; None when something is."""
+    job, counts = situation.job, replace(seen.counts, pending=0, running=0)
+    if counts.succeeded >= min(job.replicas, job.min_success or job.replicas):
+        return end(situation, seen, JobState.SUCCEEDED, counts)
+    if remaining(job, situation.pods) == {}:
+        return end(situation, seen, JobState.FAILED, counts, reasons.partial_success(counts, job))
+    return None
+
+
 def lost(situation: Situation, seen: Decision, message: str) -> Decision:
     """The end of a job whose Volcano Job somebody else deleted."""
     counts = replace(seen.counts, pending=0, running=0)
@@ -79,6 +89,7 @@ def remaining(job: JobFacts, pods: Sequence[PodFacts]) -> Indices | None:
     """
     if not job.plan.independent or job.ending is Ending.RESTART_WHOLE:
         return None
+    pods = counting.of_present(job, pods)
     present = counting.newest(pods)
     done = {(pod.task, pod.index) for pod in present if pod.phase == "Succeeded"}
     over = {key for key, failures in retries.failures_of(pods).items() if not retries.may_run_again(job, failures)}

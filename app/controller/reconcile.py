@@ -140,12 +140,13 @@ class Reconciler:
         departed = view.departed_of(job.id, uid)
         complete = view.pods.synced.is_set()
         commands, commanded_at = self._actor.commands(job.id)
+        pods = gather.pod_facts(job, view.pods_of(job.id, uid), departed, recorded, read_at, complete=complete)
         situation = Situation(
             job=job,
             now=read_at,
             volcano_job=shown,
             absence=Absence.UNSEEN if view.jobs.synced.is_set() else Absence.UNKNOWN,
-            pods=gather.pod_facts(job, view.pods_of(job.id, uid), departed, recorded, read_at, complete=complete),
+            pods=self._actor.as_let_go(job.id, pods),
             pods_complete=complete,
             pod_group=None if uid is None else view.pod_group_of(uid),
             queue_state=view.queue_state(job.queue),
@@ -236,10 +237,10 @@ class Reconciler:
                 self._view.forget_departed(row.id)
             return True
         facts = gather.changed_facts(row, decision, at)
-        if decision.next_run is not None:
-            facts["k8s_name"] = identity.next_k8s_name(
-                row.name, gather.longest_suffix(look.situation.job), token_hex(3)
-            )
+        if decision.next_run is not None and row.k8s_uid is not None:
+            # a Job that was never seen may still come; it has to find its name in the row
+            name = identity.next_k8s_name(row.name, gather.longest_suffix(look.situation.job), token_hex(3))
+            facts["k8s_name"] = name or row.k8s_name
         news = progress_of(look.situation.pods, row.progress, decision.attempt, at)
         if news.stored != row.progress:
             facts["progress"] = news.stored

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.controller.counting import newest
+from app.controller.counting import newest, of_present
 from app.controller.facts import KILLED, JobFacts, PodFacts
 
 MOST_DISRUPTIONS = 20
@@ -82,11 +82,12 @@ def judge(job: JobFacts, pods: Sequence[PodFacts]) -> Verdict:
 
 def _of_gang(job: JobFacts, pods: Iterable[PodFacts]) -> Verdict:
     """The pod that failed first decides: the others often fail because it did."""
-    failed = [pod for pod in pods if pod.phase == "Failed" and pod.attempt > job.attempt_base]
+    present = [pod for pod in pods if pod.attempt > job.attempt_base]
+    last = max((pod.attempt for pod in present), default=0)  # Volcano may have restarted a Job of an earlier release
+    failed = [pod for pod in present if pod.phase == "Failed" and pod.reason != KILLED and pod.attempt == last]
     if not failed:
         return NOTHING
-    last = max(pod.attempt for pod in failed)
-    first = min((pod for pod in failed if pod.attempt == last), key=_end_of)
+    first = min(failed, key=_end_of)
     return _whole(job, first) if action_for(job, first) != "fail" else NOTHING
 
 
@@ -99,8 +100,11 @@ def _whole(job: JobFacts, pod: PodFacts) -> Verdict:
 
 def _of_independents(job: JobFacts, pods: Sequence[PodFacts]) -> Verdict:
     """Each pod by itself, by the failures that its index had."""
-    failures = failures_of(pods)
-    last = [pod for pod in newest(pods) if pod.phase == "Failed" and pod.reason != KILLED]
+    pods = of_present(job, pods)
+    failures, present = failures_of(pods), newest(pods)
+    if job.min_success is not None and sum(pod.phase == "Succeeded" for pod in present) >= job.min_success:
+        return NOTHING  # Volcano ends the Job and kills the others
+    last = [pod for pod in present if pod.phase == "Failed" and pod.reason != KILLED and pod.attempt > job.attempt_base]
     for pod in last:
         if action_for(job, pod) == "restart_job" and (verdict := _whole(job, pod)).whole:
             return verdict

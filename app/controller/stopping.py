@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from app.cluster.names import RECORDED_FINALIZER
 from app.cluster.observed import ObservedJob
-from app.controller import counting, deadlines, judging, reasons
+from app.controller import counting, deadlines, judging, reasons, retries
 from app.controller.facts import FINISHED_PHASES, STOPPING_PHASES, Absence, Action, Counts, Decision, NextRun, Situation
 from app.controller.outcomes import command, end, seen_of, unchanged
-from app.jobs.states import TERMINAL, JobState
+from app.jobs.states import TERMINAL, Ending, JobState
 
 WAITING_FOR_RELEASE = "WaitingForRelease"
 _LOOK_AGAIN_SECONDS = 2.0
@@ -34,7 +34,7 @@ def _stop(situation: Situation, volcano_job: ObservedJob) -> Decision:
     seen = seen_of(situation, volcano_job)
     suspending = situation.job.state is JobState.SUSPENDING
     if volcano_job.phase in FINISHED_PHASES:
-        if suspending and volcano_job.phase in _BY_ITSELF:
+        if suspending and situation.job.ending is None and volcano_job.phase in _BY_ITSELF:
             ended = judging.finished(situation, seen, volcano_job.phase)
             if ended.state in TERMINAL:
                 return ended  # it was over before it could be suspended
@@ -48,6 +48,14 @@ def _stop(situation: Situation, volcano_job: ObservedJob) -> Decision:
     return command(situation, replace(seen, message=message), Action.ABORT if suspending else Action.TERMINATE)
 
 
+def remove_late(situation: Situation, volcano_job: ObservedJob) -> Decision:
+    """Remove the Volcano Job of a suspended job: its create call came through after the claim's lease had run out."""
+    same = unchanged(situation)
+    if volcano_job.phase in FINISHED_PHASES or volcano_job.deleting:
+        return _let_go(situation, same)
+    return same if volcano_job.phase in STOPPING_PHASES else command(situation, same, Action.ABORT)
+
+
 def _over(situation: Situation, seen: Decision) -> Decision:
     """Nothing of the run goes on by itself any more; wait for its last pod, then say what follows."""
     if not situation.pods_complete:
@@ -55,10 +63,17 @@ def _over(situation: Situation, seen: Decision) -> Decision:
     waits_for = reasons.why_not_gone(situation.pods)
     if waits_for is not None:
         return replace(seen, message=waits_for)
+    return _after(situation, seen)
+
+
+def _after(situation: Situation, seen: Decision) -> Decision:
+    """What follows a run of which nothing is left: the end of the job, or the next run."""
     job = situation.job
     counts = replace(seen.counts, pending=0, running=0)
     if job.state is JobState.CANCELLING:
         return end(situation, seen, JobState.CANCELLED, counts, (job.reason, None))
+    if job.ending is not Ending.RESTART_WHOLE and (ended := judging.over_by_itself(situation, seen)) is not None:
+        return ended  # all of it was done before it could be stopped
     if job.ending in deadlines.LIMITS and job.state is not JobState.SUSPENDING:
         return end(situation, seen, JobState.FAILED, counts, (str(job.ending), deadlines.sentence(situation, seen)))
     if situation.volcano_job is not None:
@@ -80,9 +95,11 @@ def _let_go(situation: Situation, seen: Decision) -> Decision:
 def _next(situation: Situation, seen: Decision) -> Decision:
     """The run and its Volcano Job are gone; the job waits for its next one as it waited for its first."""
     job = situation.job
-    left = judging.remaining(job, situation.pods)
+    verdict = retries.judge(job, situation.pods) if job.ending is None else retries.NOTHING
+    anew = verdict.whole or job.ending is Ending.RESTART_WHOLE or not job.plan.independent
+    left = None if anew else judging.remaining(job, situation.pods)
     ended_at = counting.ended_at(situation, seen.started_at)
-    following = NextRun(left, counting.ran_seconds(job, seen.run_started_at, ended_at))
+    following = NextRun(left, anew, counting.ran_seconds(job, seen.run_started_at, ended_at))
     size = job.replicas if left is None else sum(len(indices) for indices in left.values())
     failed = max(0, job.replicas - seen.counts.succeeded - size)
     suspended = job.state is JobState.SUSPENDING
@@ -91,7 +108,8 @@ def _next(situation: Situation, seen: Decision) -> Decision:
         state=JobState.SUSPENDED if suspended else JobState.HELD,
         reason=job.reason if suspended else WAITING_FOR_RELEASE,
         message=None,
-        counts=Counts(succeeded=seen.counts.succeeded, failed=failed),
+        counts=Counts() if anew else Counts(succeeded=seen.counts.succeeded, failed=failed),
+        retries=job.retries + int(verdict.whole and verdict.counted),
         k8s_uid=None,
         ending=None,
         run_started_at=None,

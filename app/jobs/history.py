@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Uuid, any_, bindparam, func, select, update
+from sqlalchemy import Uuid, and_, any_, bindparam, func, or_, select, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import table
 from app.jobs.models import JobPodRow
-from app.jobs.states import STOPPING, TERMINAL, JobState
+from app.jobs.states import STOPPING, TERMINAL, Desired, JobState
 from app.jobs.transitions import jobs, move, record_event, waited_until
 
 job_pods = table(JobPodRow)
@@ -36,7 +36,17 @@ _READ = (
         "counts",
     ),
     *("attempt", "k8s_uid", "lock_token", "lock_expires_at", "submitted_at", "started_at", "ended_at"),
-    *("recorded_at", "cleaned_at", "attempt_base", "run_indices", "ending", "retries", "resumes", "run_started_at"),
+    *(
+        "recorded_at",
+        "cleaned_at",
+        "attempt_base",
+        "whole_base",
+        "run_indices",
+        "ending",
+        "retries",
+        "resumes",
+        "run_started_at",
+    ),
     *("ran_seconds", "queue_deadline_at", "progress"),
     *("priority", "labels", "retired_labels", "alignment_due"),
 )
@@ -84,7 +94,15 @@ async def record_state(
     lock = {name: values.pop(name) for name in ("lock_token", "lock_expires_at", "due_at") if name in values}
     reason, message = values.pop("reason", before.reason), values.pop("message", before.message)
     moved = await move(
-        session, before.id, target, at=at, sources=[before.state], reason=reason, message=message, **values
+        session,
+        before.id,
+        target,
+        at=at,
+        sources=[before.state],
+        while_desired=before.desired,
+        reason=reason,
+        message=message,
+        **values,
     )
     if moved and lock and target not in TERMINAL:
         await session.execute(update(jobs).where(jobs.c.id == before.id).values(lock))
@@ -97,7 +115,10 @@ async def _same_state(session: AsyncSession, before: Any, values: dict[str, Any]
     if values.get("run_started_at") is not None:
         values["waited_seconds"] = waited_until(values["run_started_at"])
     written = await session.execute(
-        update(jobs).where(jobs.c.id == before.id, jobs.c.state == before.state).values(values).returning(jobs.c.id)
+        update(jobs)
+        .where(jobs.c.id == before.id, jobs.c.state == before.state, jobs.c.desired == before.desired)
+        .values(values)
+        .returning(jobs.c.id)
     )
     if written.scalar_one_or_none() is None:
         return False
@@ -156,9 +177,10 @@ _UPSERT_POD = _upsert_pod()
 
 
 async def live_ids(session: AsyncSession, after: UUID | None, limit: int) -> list[UUID]:
-    """Ids of jobs that were sent to the cluster, or may have been, and have not ended; a page behind `after`."""
+    """Ids of jobs on which the controller has to look: sent to the cluster, or resumed; a page behind `after`."""
     states = [JobState.SUBMITTING, JobState.PENDING, JobState.RUNNING, *sorted(STOPPING)]
-    statement = select(jobs.c.id).where(jobs.c.state.in_(states)).order_by(jobs.c.id).limit(limit)
+    resumed = and_(jobs.c.state == JobState.SUSPENDED, jobs.c.desired == Desired.RUN)
+    statement = select(jobs.c.id).where(or_(jobs.c.state.in_(states), resumed)).order_by(jobs.c.id).limit(limit)
     if after is not None:
         statement = statement.where(jobs.c.id > after)
     return list((await session.execute(statement)).scalars())

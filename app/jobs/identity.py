@@ -25,15 +25,19 @@ def k8s_name_candidates(spec: JobCreate, job_id: UUID) -> list[str]:
     return [spec.name, *(_joined(spec.name, tail, room) for tail in tails)]
 
 
-def next_k8s_name(name: str, longest_suffix: str, token: str) -> str:
+def next_k8s_name(name: str, longest_suffix: str, token: str) -> str | None:
     """A name for the next run of a job, whose pods must not be taken for those of the run before.
 
     Args:
         name: of the job.
         longest_suffix: what the longest name of a pod adds to it.
-        token: random digits; where they do not fit beside the pod's suffix, fewer are left.
+        token: random digits.
+
+    Returns:
+        None when a pod's suffix leaves no room for the digits: the name of the run before, which is gone, has to do.
     """
-    return _joined(name, f"r{token}", MAXIMUM_POD_NAME - len(longest_suffix))
+    tail, room = f"r{token}", MAXIMUM_POD_NAME - len(longest_suffix)
+    return None if room < len(tail) else _joined(name, tail, room)
 
 
 def _joined(name: str, tail: str, room: int) -> str:

@@ -15,6 +15,7 @@ from app.jobs import gang
 from app.jobs.schemas import JobCreate
 from app.jobs.states import TERMINAL, JobState
 from app.jobs.store import job_pods
+from app.jobs.transitions import jobs
 
 Key = tuple[str, int]
 
@@ -62,12 +63,16 @@ class IndexView:
 
 
 async def newest_pods(session: AsyncSession, job_id: UUID) -> list[Any]:
-    """The newest pod of each task and index, one that succeeded before any other, with how many there were."""
+    """The newest pod of each task and index, one that succeeded before any other, with how many there were.
+
+    Pods from before the whole job last began anew say nothing any more.
+    """
     pods = job_pods.c
     key = (pods.task, pods.index)
     newest = (
         select(*pods, func.count().over(partition_by=key).label("attempts"))
-        .where(pods.job_id == job_id)
+        .join(jobs, jobs.c.id == pods.job_id)
+        .where(pods.job_id == job_id, pods.attempt > jobs.c.whole_base)
         .ext(distinct_on(*key))
         .order_by(*key, (pods.phase == "Succeeded").desc(), pods.created_at.desc(), pods.uid.desc())
     )

@@ -112,6 +112,7 @@ class JobRow(SQLModel, table=True):
 
     attempt: int = Field(default=0, sa_type=Integer, description="Runs so far; 0 before the first")
     attempt_base: int = Field(default=0, sa_column_kwargs=_ZERO, description="Runs before the present Volcano Job")
+    whole_base: int = Field(default=0, sa_column_kwargs=_ZERO, description="Runs before the whole job last began anew")
     retries: int = Field(default=0, sa_column_kwargs=_ZERO, description="Further runs that used up `retries.max`")
     resumes: int = Field(default=0, sa_column_kwargs=_ZERO, description="How often it was suspended and went on")
     retry_of: UUID | None = Field(default=None, description="The ended job that this one runs again")

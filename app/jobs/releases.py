@@ -111,8 +111,8 @@ async def explain_waiting(session: AsyncSession, ids: Sequence[UUID], reason: st
 async def teams_that_hold(session: AsyncSession) -> list[str]:
     """Teams with jobs that wait for room in their quota."""
     waiting = select(jobs.c.id).where(jobs.c.team == teams.c.name, _UNCHARGED)
-    statement = select(teams.c.name).join(team_quotas, team_quotas.c.team == teams.c.name).where(waiting.exists())
-    return list((await session.execute(statement.order_by(teams.c.name))).scalars())
+    statement = select(teams.c.name).where(waiting.exists()).order_by(teams.c.name)
+    return list((await session.execute(statement)).scalars())
 
 
 async def read_uncharged(session: AsyncSession, team: str, limit: int, behind: Any = None) -> list[Any]:
@@ -152,6 +152,7 @@ async def expired(session: AsyncSession, limit: int) -> list[Any]:
             jobs.c.open_parents == 0,
             jobs.c.ended_at.is_(None),
             jobs.c.state == JobState.HELD,
+            jobs.c.desired == Desired.RUN,
         )
         .order_by(jobs.c.queue_deadline_at)
         .limit(limit)
@@ -168,6 +169,7 @@ async def expire(session: AsyncSession, job_id: UUID, seconds: int) -> bool:
         JobState.FAILED,
         at=func.now(),
         sources=[JobState.HELD],
+        while_desired=Desired.RUN,
         reason=Ending.QUEUE_TIMEOUT,
         message=message,
     )

@@ -15,7 +15,7 @@ from app.db import Sessions, away_as_unavailable
 from app.errors import Conflict, JobFinished, NotFound
 from app.jobs import store
 from app.jobs.dependencies import WAITING_FOR_DEPENDENCIES, still_waiting
-from app.jobs.states import TERMINAL, Desired, JobState, after_suspend
+from app.jobs.states import TERMINAL, Desired, Ending, JobState, after_suspend
 from app.jobs.transitions import jobs, move, notify, record_event
 
 SUSPENDED_BY_USER = "SuspendedByUser"
@@ -64,17 +64,19 @@ async def _wish(sessions: Sessions, job_id: UUID, team: str | None, wanted: Desi
                 raise JobFinished(f"The job has ended already; it is {state}.", state=str(state))
             if state is JobState.CANCELLING:
                 raise Conflict("The job is being cancelled.")
+            await notify(session, job_id)  # also when nothing changes: whoever asks again may have seen it stand still
             if row["desired"] == wanted:
                 return row
             await (_suspend if wanted is Desired.SUSPEND else _resume)(session, row)
-            await notify(session, job_id)
             return await store.find(session, job_id, None) or row
 
 
 async def _suspend(session: AsyncSession, row: dict[str, Any]) -> None:
     state = JobState(row["state"])
     target = after_suspend(state)
-    facts: dict[str, Any] = {"desired": Desired.SUSPEND, "queue_deadline_at": None, "ending": None}
+    facts: dict[str, Any] = {"desired": Desired.SUSPEND, "queue_deadline_at": None}
+    if row["ending"] in {Ending.DEADLINE_EXCEEDED, Ending.QUEUE_TIMEOUT}:
+        facts["ending"] = None  # whether its time is over is asked anew when it goes on
     if target is JobState.SUSPENDED:
         facts |= dict.fromkeys(("released_at", "due_at"))
     elif row["k8s_uid"] is None:

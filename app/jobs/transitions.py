@@ -41,6 +41,7 @@ async def move(
     at: Moment,
     sources: Iterable[JobState] | None = None,
     lock_token: UUID | None = None,
+    while_desired: str | None = None,
     reason: str | None = None,
     message: str | None = None,
     event: str = "state",
@@ -49,8 +50,8 @@ async def move(
     """Move a job to `target` in the caller's transaction, and say whether it was moved.
 
     Nothing changes when the job is in none of `sources` (by default: the states that may become `target`), or when
-    `lock_token` is given and is not the row's. A terminal target sets `ended_at`, frees the quota and takes the job
-    off the work list; a suspended job frees the quota too. `facts` are further columns to set.
+    `lock_token` or `while_desired` is given and is not the row's. A terminal target sets `ended_at`, frees the quota
+    and takes the job off the work list; a suspended job frees the quota too. `facts` are further columns to set.
     """
     allowed = sources_of(target) if sources is None else frozenset(sources) & sources_of(target)
     values: dict[str, Any] = {"state": target, "reason": reason, "message": message, "state_since": at, **facts}
@@ -64,6 +65,8 @@ async def move(
     if target in _FREE:
         values["charged"] = False
     conditions = [jobs.c.id == job_id, jobs.c.state.in_(allowed)]
+    if while_desired is not None:
+        conditions.append(jobs.c.desired == while_desired)
     if lock_token is not None:
         conditions.append(jobs.c.lock_token == lock_token)
     before = select(jobs.c.id, jobs.c.charged).where(*conditions).with_for_update().cte("before")

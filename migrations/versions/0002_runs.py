@@ -18,6 +18,7 @@ def upgrade() -> None:
     columns = (
         sa.Column("state_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("attempt_base", sa.Integer(), server_default=zero, nullable=False),
+        sa.Column("whole_base", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("retries", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("resumes", sa.Integer(), server_default=zero, nullable=False),
         sa.Column("retry_of", sa.Uuid(), nullable=True),
@@ -44,6 +45,6 @@ def downgrade() -> None:
     op.drop_index("ix_jobs_queue_deadline_at", table_name="jobs")
     for name in (
         *("progress", "queue_deadline_at", "waiting_since", "ran_seconds", "run_started_at", "run_indices", "ending"),
-        *("retry_of", "resumes", "retries", "attempt_base", "state_since"),
+        *("retry_of", "resumes", "retries", "whole_base", "attempt_base", "state_since"),
     ):
         op.drop_column("jobs", name)

@@ -208,6 +208,16 @@ def test_a_run_of_some_tasks_waits_for_no_other() -> None:
     assert "dependsOn" not in task
 
 
+def test_the_rest_of_an_array_asks_for_no_more_pods_than_it_may_have_at_a_time() -> None:
+    task = {"image": "registry.test/llm:1", "resources": {}}
+    tasks = [
+        {**task, "name": "prepare", "replicas": 2},
+        {**task, "name": "score", "array": {"size": 9, "parallelism": 1}},
+    ]
+    spec = render(given({"name": "a", "tasks": tasks}, run_indices={"score": [4, 5, 6]}))["spec"]
+    assert (spec["minAvailable"], spec["tasks"][0]["minAvailable"]) == (1, 1)
+
+
 def test_the_gang_waits_for_no_pod_that_waits_for_it() -> None:
     assert render(given(EVERYTHING))["spec"]["minAvailable"] == 1
 

@@ -115,6 +115,17 @@ def test_a_failed_pod_has_the_reason_that_says_most(facts: Any, job: Any, reason
     assert pod.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("phase", "reason"), [("Succeeded", ""), ("Failed", "Error"), ("Failed", "ContainerStatusUnknown")]
+)
+def test_a_pod_that_ends_because_it_is_told_to_is_not_done(phase: str, reason: str) -> None:
+    job = row(plan=SHARDS, state=JobState.SUSPENDING)
+    (pod,) = facts_of(job, [seen(0, phase, reason=reason, deleting=True)])
+    assert (pod.phase, pod.reason) == ("Failed", KILLED)
+    (kept,) = facts_of(job, [seen(0, phase, reason=reason)])
+    assert kept.phase == phase
+
+
 def test_a_failure_that_was_recorded_stays_one_when_the_job_is_stopped_later() -> None:
     job = row(plan=SHARDS, state=JobState.SUSPENDING)
     rows = [recorded(0, "Failed", reason="Error")]

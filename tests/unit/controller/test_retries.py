@@ -127,9 +127,12 @@ def test_a_pod_that_runs_again_is_not_judged_by_the_one_before() -> None:
 
 
 def test_a_pod_that_is_always_evicted_fails_in_the_end() -> None:
-    pods = [failed(0, attempt=n, reason="Evicted", gone=True, created_at=ago(900 - n)) for n in range(MOST_DISRUPTIONS)]
+    pods = [
+        failed(0, attempt=n, reason="Evicted", gone=True, created_at=ago(900 - n))
+        for n in range(1, MOST_DISRUPTIONS + 1)
+    ]
     assert indices(judge(job(independent=True), pods)) == [0]
-    last = failed(0, attempt=MOST_DISRUPTIONS, reason="Evicted", created_at=ago(1))
+    last = failed(0, attempt=MOST_DISRUPTIONS + 1, reason="Evicted", created_at=ago(1))
     assert not judge(job(independent=True), [*pods, last]).again
 
 

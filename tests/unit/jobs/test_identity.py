@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.db import new_id
 from app.errors import Conflict
-from app.jobs.identity import choose_k8s_name, created_at, k8s_name_candidates
+from app.jobs.identity import choose_k8s_name, created_at, k8s_name_candidates, next_k8s_name
 from app.jobs.schemas import JobCreate
 from app.jobs.validation import MAXIMUM_POD_NAME
 
@@ -57,3 +57,12 @@ def test_time_and_id_are_one_clock() -> None:
     before = datetime.now(UTC)
     at = created_at(new_id())
     assert before - timedelta(milliseconds=1) <= at <= datetime.now(UTC)
+
+
+def test_the_next_run_has_a_name_of_its_own_where_there_is_room() -> None:
+    assert next_k8s_name("score", "-worker-0", "abc123") == "score-rabc123"
+    long = next_k8s_name("s" * 60, "-w-0", "abc123")
+    assert long is not None
+    assert len(f"{long}-w-0") == 63
+    assert long.endswith("-rabc123")
+    assert next_k8s_name("a", f"-{'w' * 56}-0", "abc123") is None
