@@ -33,7 +33,7 @@ from app.middleware import AuthenticationMiddleware, RequestMiddleware
 from app.parameters import OnlyKnownParameters
 from app.settings import Settings
 
-API_VERSION = "1.1.0"
+API_VERSION = "1.2.0"
 """Version of the contract, not of the program: the document changes when the contract does, and only then."""
 
 API_ROUTERS: tuple[APIRouter, ...] = (
