@@ -8,10 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app import telemetry
 from app.db import Sessions, away_as_unavailable, now
-from app.errors import JobFinished, NotFound
 from app.jobs import store
-from app.jobs.states import TERMINAL, Desired, JobState, after_cancel
+from app.jobs.states import Desired, JobState, after_cancel
 from app.jobs.transitions import move, notify
+from app.jobs.unfinished import find_unfinished
 
 CANCELLED_BY_USER = "CancelledByUser"
 CANCEL_EVENT = "cancel"
@@ -29,12 +29,7 @@ async def cancel(sessions: Sessions, job_id: UUID, team: str | None, reason: str
     """
     with away_as_unavailable():
         async with sessions.begin() as session:
-            row = await store.find(session, job_id, team, lock=True)
-            if row is None:
-                raise NotFound("There is no such job.")
-            state = JobState(row["state"])
-            if state in TERMINAL:
-                raise JobFinished(f"The job has ended already; it is {state}.", state=str(state))
+            row = await find_unfinished(session, job_id, team)
             if row["desired"] != Desired.CANCEL:
                 await _cancel(session, row, reason)
                 row = await store.find(session, job_id, None) or row

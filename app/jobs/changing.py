@@ -8,11 +8,12 @@ from sqlalchemy import func, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Sessions, away_as_unavailable
-from app.errors import Conflict, Invalid, JobFinished, NotFound, ValidationError
-from app.jobs import store, validation
+from app.errors import Conflict, Invalid, ValidationError
+from app.jobs import validation
 from app.jobs.schemas import JobCreate, JobPatch
-from app.jobs.states import TERMINAL, Desired, JobState
+from app.jobs.states import Desired, JobState
 from app.jobs.transitions import jobs, notify, record_event
+from app.jobs.unfinished import find_unfinished
 from app.jobs.worklist import MAXIMUM_MESSAGE_LENGTH
 from app.settings import Settings
 from app.validation import NULL_HAS_NO_MEANING, invalid
@@ -38,10 +39,9 @@ async def change(
         raise ValidationError(faults)
     with away_as_unavailable():
         async with sessions.begin() as session:
-            row = await store.find(session, job_id, team, lock=True)
-            if row is None:
-                raise NotFound("There is no such job.")
-            _refuse_too_late(row)
+            row = await find_unfinished(session, job_id, team)
+            if row["desired"] == Desired.CANCEL:
+                raise Conflict("The job is being cancelled and cannot be changed any more.")
             values = changed_columns(row, patch, settings)
             if values:
                 await _write(session, row, values)
@@ -55,14 +55,6 @@ def _faults(patch: JobPatch, settings: Settings) -> Iterator[Invalid]:
     yield from validation.priority_faults(patch.priority, settings.priorities)
     # a label that is taken off needs a key that labels can have; its value does not matter
     yield from validation.label_faults({key: value or "" for key, value in (patch.labels or {}).items()})
-
-
-def _refuse_too_late(row: Mapping[str, Any]) -> None:
-    state = JobState(row["state"])
-    if state in TERMINAL:
-        raise JobFinished(f"The job has ended already; it is {state}.", state=str(state))
-    if row["desired"] == Desired.CANCEL:
-        raise Conflict("The job is being cancelled and cannot be changed any more.")
 
 
 def changed_columns(row: Mapping[str, Any], patch: JobPatch, settings: Settings) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Sessions, away_as_unavailable, table
-from app.errors import Conflict, JobFinished, NotFound, ValidationError
-from app.jobs import store
+from app.errors import Conflict, ValidationError
 from app.jobs.models import JobPodRow
 from app.jobs.progress_schemas import ProgressWrite
-from app.jobs.states import TERMINAL, JobState
+from app.jobs.unfinished import find_unfinished
 from app.validation import invalid
 
 CHANNEL = "pumice_progress"
@@ -38,11 +37,7 @@ async def write(sessions: Sessions, job_id: UUID, team: str | None, said: Progre
     """
     with away_as_unavailable():
         async with sessions.begin() as session:
-            row = await store.find(session, job_id, team)
-            if row is None:
-                raise NotFound("There is no such job.")
-            if JobState(row["state"]) in TERMINAL:
-                raise JobFinished(f"The job has ended already; it is {row['state']}.", state=row["state"])
+            row = await find_unfinished(session, job_id, team, lock=False)
             _check_place(row["spec"], said)
             written = await _write(session, job_id, said)
             if written is None:

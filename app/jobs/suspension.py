@@ -12,11 +12,12 @@ from sqlalchemy import func, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Sessions, away_as_unavailable
-from app.errors import Conflict, JobFinished, NotFound
+from app.errors import Conflict
 from app.jobs import store
 from app.jobs.dependencies import WAITING_FOR_DEPENDENCIES, still_waiting
-from app.jobs.states import TERMINAL, Desired, Ending, JobState, after_suspend
+from app.jobs.states import Desired, Ending, JobState, after_suspend
 from app.jobs.transitions import jobs, move, notify, record_event
+from app.jobs.unfinished import find_unfinished
 
 SUSPENDED_BY_USER = "SuspendedByUser"
 WAITING_FOR_QUOTA = "QuotaExceeded"
@@ -56,13 +57,8 @@ async def resume(sessions: Sessions, job_id: UUID, team: str | None) -> dict[str
 async def _wish(sessions: Sessions, job_id: UUID, team: str | None, wanted: Desired) -> dict[str, Any]:
     with away_as_unavailable():
         async with sessions.begin() as session:
-            row = await store.find(session, job_id, team, lock=True)
-            if row is None:
-                raise NotFound("There is no such job.")
-            state = JobState(row["state"])
-            if state in TERMINAL:
-                raise JobFinished(f"The job has ended already; it is {state}.", state=str(state))
-            if state is JobState.CANCELLING:
+            row = await find_unfinished(session, job_id, team)
+            if row["state"] == JobState.CANCELLING:
                 raise Conflict("The job is being cancelled.")
             await notify(session, job_id)  # also when nothing changes: whoever asks again may have seen it stand still
             if row["desired"] == wanted:
