@@ -22,7 +22,7 @@ from app.controller.facts import (
 from app.controller.outcomes import command, seen_of, unchanged
 from app.controller.stopping import remove_late, stop
 from app.controller.turns import MOST_AT_ONCE, turns
-from app.jobs.states import STOPPING, Desired, JobState
+from app.jobs.states import STOPPING, Desired, Ending, JobState
 
 _SOON_SECONDS = 0.2
 
@@ -123,7 +123,10 @@ def _absent(situation: Situation) -> Decision:
     """Decide about a job that was submitted and whose Volcano Job is not to be seen."""
     job, same = situation.job, unchanged(situation)
     if job.state is JobState.SUBMITTING or job.k8s_uid is None or situation.absence is Absence.UNKNOWN:
-        return same  # the claim's lease runs out, and then another claim finds out
+        # the claim's lease runs out, and then another claim finds out, unless there is no time left for it
+        limit = deadlines.seconds_left(situation, same)
+        over = limit is not None and limit[1] <= 0 and job.state is JobState.SUBMITTING
+        return replace(same, ending=Ending.QUEUE_TIMEOUT, look_again_seconds=_SOON_SECONDS) if over else same
     if situation.absence is Absence.UNSEEN:
         return replace(same, actions=(Action.CONFIRM_ABSENCE,))
     seen = seen_of(situation, None)

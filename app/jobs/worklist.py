@@ -106,6 +106,7 @@ def _due(limit: int) -> CTE:
             jobs.c.due_at <= func.now(),
             jobs.c.state.in_([JobState.HELD, JobState.SUBMITTING]),
             jobs.c.desired == Desired.RUN,
+            jobs.c.ending.is_(None),
             jobs.c.released_at.is_not(None),
             or_(jobs.c.lock_expires_at.is_(None), jobs.c.lock_expires_at <= func.now()),
         )

@@ -212,6 +212,8 @@ def test_only_failed_pods_are_removed_and_only_gated_ones_let_go(situation: Situ
 @given(situations)
 def test_deciding_on_what_was_decided_comes_to_rest(situation: Situation) -> None:
     decision = decide(situation)
+    if decision.ending != situation.job.ending:
+        return  # it only says that the run is brought to an end, which begins with the next look
     names = {field.name for field in fields(JobFacts)} & {field.name for field in fields(decision)}
     job = situation.job
     settled = JobFacts(

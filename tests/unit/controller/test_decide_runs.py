@@ -332,3 +332,18 @@ def test_a_healthy_run_after_volcanos_own_restart_goes_on() -> None:  # X-08: a 
     new = (pod(0, attempt=2, uid="n0"), pod(1, attempt=2, uid="n1"))
     decision = decide(situation(job, volcano_job("Running", retry_count=1), *old, *new))
     assert (decision.state, decision.ending) == ("running", None)
+
+
+def test_a_job_that_may_have_been_sent_runs_out_of_time_too() -> None:
+    job = row(
+        state=JobState.SUBMITTING, k8s_uid=None, queue_deadline_at=ago(1), plan=replace(GANG, queue_timeout_seconds=9)
+    )
+    decision = decide(replace(situation(job), absence=Absence.UNSEEN))
+    assert (decision.state, decision.ending) == ("submitting", "QueueTimeout")
+    ending = replace(job, ending=Ending.QUEUE_TIMEOUT)
+    leased = decide(
+        replace(situation(replace(ending, lock_expires_at=NOW + timedelta(seconds=60))), absence=Absence.UNSEEN)
+    )
+    assert (leased.state, leased.look_again_seconds) == ("submitting", 60.0)
+    ended = gone(ending)
+    assert (ended.state, ended.reason) == ("failed", "QueueTimeout")
