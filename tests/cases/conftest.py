@@ -12,8 +12,9 @@ from app.db import Sessions
 from app.logs.service import Logs
 from app.settings import Settings
 from tests.cases.stage import Stage
+from tests.cases.watched import WatchedApi
 from tests.crash.world import World
-from tests.fixtures.api import api, app, client, settings
+from tests.fixtures.api import Api, app, client, settings
 from tests.fixtures.members import body, nlp, vision
 from tests.fixtures.world import world
 
@@ -24,9 +25,20 @@ LOG_MAX_BYTES = 24 * 2**20
 
 
 @pytest.fixture
-def stage(nlp: Any, body: Callable[..., dict[str, Any]], world: World) -> Stage:
-    """The team nlp with a cluster of three nodes of two GPUs, and no controller yet."""
-    return Stage(nlp, body, world)
+async def api(app: FastAPI) -> AsyncIterator[Api]:
+    """The application, whose every answer is looked at, and which still works when the test is over."""
+    api = WatchedApi(app)
+    yield api
+    assert (await api.admin.get("/v1/jobs")).status_code == 200
+    assert (await api.admin.get("/readyz")).status_code == 200
+    await api.close()
+
+
+@pytest.fixture
+async def stage(nlp: Any, body: Callable[..., dict[str, Any]], world: World) -> AsyncIterator[Stage]:
+    """The team nlp with a cluster of three nodes of two GPUs, and no controller yet; one that starts lives on."""
+    yield Stage(nlp, body, world)
+    assert not any(task.done() for _, task in world._stops)
 
 
 @pytest.fixture

@@ -78,6 +78,19 @@ class Stage:
         found: list[dict[str, Any]] = await self.cluster.objects.list(JOB)
         return found
 
+    async def call_it_over(self, job_id: str) -> None:
+        """Let Volcano's Job say that it is over while its pods still run."""
+        job = await self.read(job_id)
+        change = {"status": {"state": {"phase": "Terminated"}}}
+        await self.cluster.objects.patch(JOB, job["k8s_namespace"], job["k8s_name"], change, "status")
+
+    async def take_away(self, job_id: str) -> None:
+        """Remove Volcano's Job whatever holds it, as somebody with kubectl can."""
+        job = await self.read(job_id)
+        place = (JOB, job["k8s_namespace"], job["k8s_name"])
+        await self.cluster.objects.patch(*place, {"metadata": {"finalizers": []}})
+        await self.cluster.objects.delete(*place)
+
     def writes(self, plural: str = JOB.plural, method: str = "POST") -> int:
         """How many requests of this kind the API server has answered."""
         asked = [path for verb, path, _ in self.cluster.server.requests if verb == method]

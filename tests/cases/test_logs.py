@@ -6,6 +6,7 @@ from typing import Any
 import psutil
 import pytest
 
+from app.simulator.kinds import POD
 from tests.cases.conftest import LOG_MAX_BYTES
 from tests.cases.stage import LONG
 
@@ -23,12 +24,8 @@ async def test_l01_logs_before_the_container_has_started(stage: Any) -> None:
     assert "WaitingForRelease" in answer.json()["detail"]
     following = asyncio.create_task(read(stage, job_id, follow="true"))
     stage.world.start(retention_seconds=60.0)
-
-    async def waits() -> Any:
-        answer = await read(stage, job_id)
-        return answer if answer.status_code == 409 and answer.json()["reason"] == "ContainerCreating" else None
-
-    assert (await stage.until(waits)).json()["type"] == "logs-not-available"
+    answer = await stage.until(lambda: _waits_for(stage, job_id, "ContainerCreating"))
+    assert answer.json()["type"] == "logs-not-available"
     await stage.until_state(job_id, "succeeded")
     followed = await following
     assert followed.status_code == 200
@@ -36,9 +33,31 @@ async def test_l01_logs_before_the_container_has_started(stage: Any) -> None:
     never = await stage.submit("never", LONG, annotations={"simulator.pumice.dev/start-seconds": "1000000"})
     following = asyncio.create_task(read(stage, never, follow="true"))
     await stage.until_state(never, "pending")
+    await _behind_an_init_container(stage)
+    answer = await stage.until(lambda: _waits_for(stage, never, "PodInitializing"))
+    assert answer.json()["type"] == "logs-not-available"
     await stage.ask("cancel", never)
     await stage.until_state(never, "cancelled")
     assert ((await following).status_code, (await following).content) == (200, b"")
+
+
+async def _waits_for(stage: Any, job_id: str, reason: str) -> Any:
+    answer = await read(stage, job_id)
+    return answer if answer.status_code == 409 and answer.json()["reason"] == reason else None
+
+
+async def _behind_an_init_container(stage: Any) -> None:
+    """Show the newest pod as a kubelet does whose pod has an injected init container."""
+
+    async def creating() -> Any:
+        pods = await stage.pods()
+        return pods if any(pod["status"].get("containerStatuses") for pod in pods) else None
+
+    pod = (await stage.until(creating))[-1]
+    state = {"waiting": {"reason": "PodInitializing"}}
+    statuses = [{**each, "state": state} for each in pod["status"]["containerStatuses"]]
+    change = {"status": {"containerStatuses": statuses, "initContainerStatuses": [{"name": "istio-init"}]}}
+    await stage.cluster.objects.patch(POD, "team-nlp", pod["metadata"]["name"], change, "status")
 
 
 class Drain:

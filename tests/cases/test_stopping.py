@@ -56,15 +56,11 @@ async def test_c01_cancel_before_the_job_is_scheduled(stage: Any) -> None:
     await _nothing_is_left(stage)
 
 
-async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any) -> None:
+@pytest.mark.parametrize("paper", ["call_it_over", "take_away"])
+async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any, paper: str) -> None:
     stage.world.start()
     large = await stage.submit("large", LONG, gpus=2, replicas=3, annotations=STUBBORN)
-    await stage.until_state(large, "running")
-
-    async def all_run() -> bool:
-        return (await stage.read(large))["counts"]["running"] == 3
-
-    await stage.until(all_run)
+    await _all_run(stage, large)
     assert (await stage.ask("cancel", large)).json()["state"] == "cancelling"
 
     async def dying() -> bool:
@@ -72,7 +68,9 @@ async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any) -> None:
         return len(pods) == 3 and all(pod["metadata"].get("deletionTimestamp") for pod in pods)
 
     await stage.until(dying)
-    assert ((await stage.read(large))["state"], await stage.nlp.used()) == ("cancelling", 6)
+    await getattr(stage, paper)(large)
+    shown = await stage.until(lambda: _waits_for_pods(stage, large, 3))
+    assert (shown["state"], await stage.nlp.used()) == ("cancelling", 6)
     next_one = stage.body(name="next", gpus=8)
     problem = await stage.nlp.refused(next_one, 409, "quota-exceeded")
     assert (problem["limit"], problem["used"], problem["requested"]) == (8, 6, 8)
@@ -80,6 +78,18 @@ async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any) -> None:
     assert await stage.pods() == []
     assert await stage.nlp.used() == 0
     await stage.nlp.accepted(next_one)
+
+
+async def _all_run(stage: Any, job_id: str) -> None:
+    async def three_run() -> bool:
+        return (await stage.read(job_id))["counts"]["running"] == 3
+
+    await stage.until(three_run)
+
+
+async def _waits_for_pods(stage: Any, job_id: str, number: int) -> dict[str, Any] | None:
+    job: dict[str, Any] = await stage.read(job_id)
+    return job if (job["message"] or "").startswith(f"Waits for {number} pods to go") else None
 
 
 async def test_c04_cancelling_twice_cancelling_what_is_over(stage: Any) -> None:
@@ -235,20 +245,20 @@ def _refused_acts() -> float:
 async def test_c10_pods_that_will_not_go(stage: Any) -> None:
     stage.world.start()
     job_id = await stage.submit("held-on", LONG, gpus=2, replicas=3)
-
-    async def all_run() -> bool:
-        return (await stage.read(job_id))["counts"]["running"] == 3
-
-    await stage.until(all_run)
+    await _all_run(stage, job_id)
     (node,) = {pod["spec"]["nodeName"] for pod in await stage.pods() if pod["metadata"]["name"].endswith("-0")}
     await stage.cluster.faults.nodes.lose(node, evict_after_seconds=1_000_000.0)
     assert (await stage.ask("cancel", job_id)).status_code == 202
+    await stage.until(lambda: _waits_for_pods(stage, job_id, 1))
+    await stage.take_away(job_id)  # nothing speaks of it any more but its pod
 
-    async def one_is_left() -> str | None:
-        shown = (await stage.read(job_id))["message"] or ""
-        return shown if shown.startswith("Waits for 1 pod") else None
+    async def missed() -> bool:
+        asked = [path for verb, path, status in stage.cluster.server.requests if (verb, status) == ("GET", 404)]
+        return any(path.endswith("/jobs/held-on") for path in asked)
 
-    message = await stage.until(one_is_left)
+    await stage.until(missed)
+    await stage.until_state(await stage.submit("another"), "succeeded")  # time to draw conclusions
+    message = (await stage.read(job_id))["message"]
     assert f"held-on-worker-0 on {node}" in message
     assert (await stage.read(job_id))["state"] == "cancelling"
     assert await stage.nlp.used() == 6  # a job is charged as a whole until its last pod is gone

@@ -98,7 +98,9 @@ def _claims(draft: Draft, pod: Mapping[str, Any], place: Place) -> dict[str, tup
         if not isinstance(name, str):
             draft.fault((*where, "name"), "This has to be a text", "string-type")
         elif name in found:
-            draft.fault((*where, "name"), "The volume's name stands twice", "duplicate")
+            draft.fault(
+                (*where, "name"), f"The volume's name stands twice, first at volumes/{found[name][2][-1]}", "duplicate"
+            )
         else:
             found[name] = (claim.get("claimName"), claim.get("readOnly") is True, where)
     return found
