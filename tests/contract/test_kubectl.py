@@ -88,7 +88,7 @@ async def test_a_job_from_apply_to_delete(kubectl: Kubectl) -> None:
     assert code == 0, output
     assert "nvidia.com/gpu" in output
     code, output = await kubectl("logs", "demo-worker-1")
-    assert (code, output.startswith("simulated: main starts on gpu-")) == (0, True)
+    assert (code, output.startswith("simulated: demo-worker-1 main starts")) == (0, True)
     code, output = await kubectl("delete", "vj", "demo", "--timeout=30s")
     assert code == 0, output
     code, output = await kubectl("wait", "pod", "--all", "--for=delete", "--timeout=30s")

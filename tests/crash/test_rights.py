@@ -31,6 +31,7 @@ RIGHTS = [
     for rule in RULES
     for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
 ]
+FOR_RUNS = [Right("patch", "pods"), Right("delete", "pods")]
 FOR_LOGS = [Right("get", "pods"), Right("get", "pods/log")]
 """What only the last lines of logs need; nobody waits for those."""
 
@@ -136,7 +137,9 @@ def sentence(right: Right) -> str:
 
 
 @pytest.mark.parametrize(
-    "right", [each for each in RIGHTS if each not in FOR_LOGS], ids=lambda right: f"{right.verb}-{right.resource}"
+    "right",
+    [each for each in RIGHTS if each not in {*FOR_LOGS, *FOR_RUNS}],
+    ids=lambda right: f"{right.verb}-{right.resource}",
 )
 async def test_a_missing_right_is_named_fails_nothing_and_heals(
     world: Any, role: Role, right: Right, capfd: pytest.CaptureFixture[str]
@@ -175,6 +178,35 @@ async def test_a_missing_right_is_named_fails_nothing_and_heals(
     assert refused(world) < 100
     assert len(world.created) == (1 if cancelled is None else 2)
     assert not task.done()
+
+
+@pytest.mark.parametrize("right", FOR_RUNS, ids=lambda right: f"{right.verb}-{right.resource}")
+async def test_without_a_right_about_pods_a_job_says_so_and_goes_on_later(world: Any, role: Role, right: Right) -> None:
+    world.start()
+    await world.make_team()
+    await until_ready(world)
+    await role.take(right)
+    failing = {"name": "failing", "replicas": 1, "command": ["sh", "-c", "exit 3"]}
+    array = await world.submit("array", array={"size": 2, "parallelism": 1})
+    shards = await world.submit(
+        "shards", command="sleep 100000", more_tasks=[failing], min_available=1, retries={"max": 1}
+    )
+    await until_named(world, sentence(right))
+    stopped = array if right.verb == "patch" else shards
+
+    async def explained() -> bool:
+        return f"lacks the right to {right.verb} pods" in ((await world.row(stopped)).message or "")
+
+    await world.until(explained)
+    await role.give_back()
+    await world.until_state(array, "succeeded")
+
+    async def failed_twice() -> bool:
+        return [pod.phase for pod in await world.pods() if pod.task == "failing"] == ["Failed", "Failed"]
+
+    await world.until(failed_twice)
+    await until_ready(world)
+    assert (await world.row(shards)).state == "running"
 
 
 @pytest.mark.parametrize("right", FOR_LOGS, ids=lambda right: f"{right.verb}-{right.resource}")

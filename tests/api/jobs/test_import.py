@@ -55,7 +55,7 @@ async def test_one_document_is_answered_as_a_submission(nlp: Any, body: Any, kin
     assert await nlp.reread(job) == job
     assert await nlp.used() == 1  # GPUs under limits only are counted
     submitted = await nlp.accepted(same | {"name": "submitted"})
-    own = {"id", "name", "k8s_name", "created_at", "spec"}
+    own = {"id", "name", "k8s_name", "created_at", "state_since", "spec"}
     assert {k: v for k, v in job.items() if k not in own} == {k: v for k, v in submitted.items() if k not in own}
     assert job["spec"] == submitted["spec"] | {"name": "score"}
     read = (await nlp.client.get(f"{answer.headers['location']}/manifest")).json()
