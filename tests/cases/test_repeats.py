@@ -196,8 +196,8 @@ async def test_i09_retry_storms_after_an_outage(stage: Any, capfd: pytest.Captur
     for _ in range(3):
         stage.world.start()  # one leads
     resources = {"cpu": "100m", "memory": "1Mi"}
-    task = {"command": ["sh", "-c", "sleep 60"], "resources": resources}
-    made = await bulk(stage.nlp, *(stage.body(name=f"live-{number}", task=task) for number in range(40)))
+    task = {"command": ["sh", "-c", "sleep 40"], "resources": resources}
+    made = await bulk(stage.nlp, *(stage.body(name=f"live-{number}", task=task) for number in range(20)))
     ids = [item["id"] for item in made["items"]]
     await stage.until_state(ids[-1], "running")
     lists, requests = _lists(), stage.cluster.server.requests

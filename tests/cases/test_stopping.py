@@ -56,8 +56,7 @@ async def test_c01_cancel_before_the_job_is_scheduled(stage: Any) -> None:
     await _nothing_is_left(stage)
 
 
-@pytest.mark.parametrize("paper", ["call_it_over", "take_away"])
-async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any, paper: str) -> None:
+async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any) -> None:
     stage.world.start()
     large = await stage.submit("large", LONG, gpus=2, replicas=3, annotations=STUBBORN)
     await _all_run(stage, large)
@@ -68,7 +67,7 @@ async def test_c03_stopped_on_paper_while_pods_still_run(stage: Any, paper: str)
         return len(pods) == 3 and all(pod["metadata"].get("deletionTimestamp") for pod in pods)
 
     await stage.until(dying)
-    await getattr(stage, paper)(large)
+    await stage.call_it_over(large)
     shown = await stage.until(lambda: _waits_for_pods(stage, large, 3))
     assert (shown["state"], await stage.nlp.used()) == ("cancelling", 6)
     next_one = stage.body(name="next", gpus=8)
