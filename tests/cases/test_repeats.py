@@ -192,7 +192,7 @@ KINDS = ("jobs", "pods", "podgroups", "queues", "nodes")
 
 
 async def test_i09_retry_storms_after_an_outage(stage: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """The case's ten minutes are `tests/unit/cluster`'s, whose time is virtual; here the counts of some seconds."""
+    """The counts of some seconds; `tests/unit/cluster` has how pauses grow, in virtual time."""
     for _ in range(3):
         stage.world.start()  # one leads
     resources = {"cpu": "100m", "memory": "1Mi"}
