@@ -62,6 +62,16 @@ class Pod:
 
         await until(reached)
 
+    async def until_it_starts_again(self) -> None:
+        """Wait until a container has ended and its next run is awaited, which a kubelet does for 10 s."""
+
+        async def reached() -> bool:
+            found = await self.scene.cluster.objects.get(POD, NAMESPACE_NAME, self.name)
+            statuses = found["status"].get("containerStatuses", ())
+            return any("waiting" in each["state"] and "terminated" in each.get("lastState", {}) for each in statuses)
+
+        await until(reached)
+
     async def row(self, **values: Any) -> None:
         async with self.scene.sessions.begin() as session:
             await session.execute(update(job_pods).where(job_pods.c.uid == self.uid).values(values))

@@ -167,7 +167,7 @@ async def test_an_attempt_is_never_anothers(scene: Any) -> None:  # L-06 c
 async def test_a_run_before_a_restart_in_place(scene: Any) -> None:  # L-06 d
     job = await scene.job()
     pod = await scene.pod(job, restart_policy="Always", run_seconds="1", state="waiting")
-    await pod.until("waiting")
+    await pod.until_it_starts_again()
     assert b"ends with exit code 0" in await scene.text(job)  # while the next is awaited, the last one is shown
     assert b"ends with exit code 0" in await scene.text(job, previous="true")
     other = await scene.job(("other", 1))
