@@ -5,6 +5,7 @@ from datetime import datetime
 from app.controller import counting
 from app.controller.facts import Decision, Situation
 from app.jobs.states import Ending
+from app.jobs.waiting import waited_too_long
 
 LIMITS = frozenset({Ending.DEADLINE_EXCEEDED, Ending.QUEUE_TIMEOUT})
 
@@ -36,6 +37,6 @@ def sentence(situation: Situation, seen: Decision) -> str:
     """Say which limit ended the job, with the numbers."""
     job = situation.job
     if job.ending is Ending.QUEUE_TIMEOUT:
-        return f"No pod of the job started within its queue_timeout_seconds of {job.plan.queue_timeout_seconds}."
+        return waited_too_long(job.plan.queue_timeout_seconds)
     ran = counting.ran_seconds(job, seen.run_started_at, counting.ended_at(situation, seen.started_at))
     return f"The job ran for {ran:.0f} seconds; its run_timeout_seconds is {job.plan.run_timeout_seconds}."

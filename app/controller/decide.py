@@ -23,6 +23,7 @@ from app.controller.outcomes import command, seen_of, unchanged
 from app.controller.stopping import remove_late, stop
 from app.controller.turns import MOST_AT_ONCE, turns
 from app.jobs.states import STOPPING, Desired, Ending, JobState
+from app.jobs.waiting import WAITING_FOR_QUOTA
 
 _SOON_SECONDS = 0.2
 
@@ -51,7 +52,7 @@ def _waiting(situation: Situation) -> Decision:
         return same
     if job.desired is Desired.RUN:
         # its owner resumed it before it was suspended
-        return replace(same, state=JobState.HELD, reason=reasons.WAITING_FOR_QUOTA, message=None)
+        return replace(same, state=JobState.HELD, reason=WAITING_FOR_QUOTA, message=None)
     return same if situation.volcano_job is None else remove_late(situation, situation.volcano_job)
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from app.cluster.observed import ObservedPod, Progress
 from app.controller.facts import KILLED, Counts, Decision, JobFacts, PodFacts
 from app.controller.plan import Indices, all_needed, plan_of
 from app.controller.progress import last_word
+from app.jobs import gang
 from app.jobs.states import Desired, Ending, JobState
+from app.jobs.waiting import queue_deadline
 
 _WRITTEN = ("reason", "message", "attempt", "k8s_uid", "started_at", "ending", "retries", "run_started_at")
 _POD_FIELDS = (
@@ -210,12 +212,10 @@ def _next_facts(row: Any, decision: Decision, read_at: datetime) -> dict[str, An
 
 
 def longest_suffix(job: JobFacts) -> str:
-    """As `validation.longest_suffix`, of a whole job."""
-    tasks = job.plan.tasks
-    return max((f"-{task.name}-{max(len(task.indices) - 1, place)}" for place, task in enumerate(tasks)), key=len)
+    """What the longest name of a pod of a job adds to that of its Volcano Job."""
+    return gang.longest_suffix((task.name, len(task.indices)) for task in job.plan.tasks)
 
 
 def waiting_facts(spec: Mapping[str, Any], at: datetime) -> dict[str, Any]:
     """The columns of a job that begins to wait."""
-    seconds = spec.get("queue_timeout_seconds")
-    return {"waiting_since": at, "queue_deadline_at": None if seconds is None else at + timedelta(seconds=seconds)}
+    return {"waiting_since": at, "queue_deadline_at": queue_deadline(spec.get("queue_timeout_seconds"), at)}

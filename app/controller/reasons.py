@@ -9,9 +9,6 @@ MAXIMUM_MESSAGE_LENGTH = 1024
 NOT_PICKED_UP = timedelta(seconds=60)
 """After this long without a status or a PodGroup the owner is told that Volcano has not looked at the job."""
 
-WAITING_FOR_QUOTA = "QuotaExceeded"
-"""Of a job that its owner resumed: it waits until its team's quota has room, as when it is accepted."""
-
 _NAMED_PODS = 3
 _COMMANDS_THAT_MAY_BE_LOST = 3
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from uuid import UUID
 
-WAITING_FOR_RELEASE = "WaitingForRelease"
+from app.jobs.waiting import WAITING_FOR_RELEASE
+
 QUEUE_NOT_OPEN = "QueueNotOpen"
 QUEUE_MISSING = "QueueMissing"
 

@@ -17,6 +17,7 @@ from app.db import Sessions, is_away
 from app.failpoints import RELEASE_MARKED, failpoint
 from app.jobs import history, releases
 from app.jobs.releases import Pending
+from app.jobs.waiting import WAITING_FOR_RELEASE
 from app.quantity import QuantityError
 from app.settings import Settings
 from app.teams import quota, store
@@ -28,7 +29,7 @@ _LOOK_AHEAD = 4
 _MOST_HELD_READ = 2_000
 _MOST_CHARGED = 200
 _WAITING = {
-    release.WAITING_FOR_RELEASE: "The job waits its turn: enough work of its queue is pending in the cluster.",
+    WAITING_FOR_RELEASE: "The job waits its turn: enough work of its queue is pending in the cluster.",
     release.QUEUE_NOT_OPEN: "The job waits until its queue is open in Volcano.",
     release.QUEUE_MISSING: "The job waits until its queue is in Volcano.",
 }
@@ -156,7 +157,7 @@ class Releaser:
                 # jobs that a lowered quota made impossible must not hide those behind them
                 rows = await releases.read_uncharged(session, team, _MOST_CHARGED, behind=rows[-1])
             for row in fitting(limits, used, rows):
-                await releases.charge(session, team, row.id, row.charges, release.WAITING_FOR_RELEASE)
+                await releases.charge(session, team, row.id, row.charges, WAITING_FOR_RELEASE)
 
     async def _look_at_stopping(self) -> None:
         async with self._sessions() as session:

@@ -12,15 +12,14 @@ from uuid import UUID
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.controller import release
 from app.controller.leader import Lease, fenced
 from app.controller.together import wait_for_event
 from app.db import Sessions, is_away
 from app.jobs import settlements
 from app.jobs.dependencies import FREE, Verdict, judge
-from app.jobs.service import QUOTA_EXCEEDED
 from app.jobs.states import JobState
 from app.jobs.transitions import move
+from app.jobs.waiting import WAITING_FOR_QUOTA, WAITING_FOR_RELEASE
 from app.settings import Settings
 from app.telemetry import ENDED, RECONCILE_ERRORS, get_logger
 
@@ -31,7 +30,10 @@ _LONGEST_SECONDS = 0.2
 """For how long one transaction follows a chain: while it is open, streams of events wait for it."""
 
 _WAITING = frozenset({JobState.HELD, JobState.SUSPENDED})
-_NO_ROOM = (QUOTA_EXCEEDED, "The jobs that this one waited for have ended; now it waits for room in its team's quota.")
+_NO_ROOM = (
+    WAITING_FOR_QUOTA,
+    "The jobs that this one waited for have ended; now it waits for room in its team's quota.",
+)
 _log = get_logger(__name__)
 
 
@@ -150,7 +152,7 @@ async def _carry_out(session: AsyncSession, verdicts: Mapping[UUID, Verdict]) ->
     waiting = {job_id: verdict for job_id, verdict in verdicts.items() if verdict.end is None and verdict.open}
     await settlements.tell_waiting(session, waiting)
     free = [job_id for job_id, verdict in verdicts.items() if verdict.end is None and not verdict.open]
-    await settlements.let_go(session, free, charged=release.WAITING_FOR_RELEASE, uncharged=_NO_ROOM)
+    await settlements.let_go(session, free, charged=WAITING_FOR_RELEASE, uncharged=_NO_ROOM)
     for job_id, verdict in verdicts.items():
         if verdict.end is not None:
             await move(session, job_id, verdict.end, at=func.now(), reason=verdict.reason, message=verdict.message)

@@ -8,8 +8,8 @@ from app.controller import counting, deadlines, judging, reasons, retries
 from app.controller.facts import FINISHED_PHASES, STOPPING_PHASES, Absence, Action, Counts, Decision, NextRun, Situation
 from app.controller.outcomes import command, end, seen_of, unchanged
 from app.jobs.states import TERMINAL, Ending, JobState
+from app.jobs.waiting import WAITING_FOR_RELEASE
 
-WAITING_FOR_RELEASE = "WaitingForRelease"
 _LOOK_AGAIN_SECONDS = 2.0
 _BY_ITSELF = {"Completed", "Failed"}
 

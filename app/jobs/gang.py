@@ -1,6 +1,6 @@
 """Sizes and names inside a job, with the defaults for what its owner left out. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from app.jobs.schemas import JobCreate, Task
 
@@ -63,3 +63,15 @@ def is_independent(spec: JobCreate) -> bool:
     """
     some_suffice = spec.min_success is not None or min_available(spec) < first_stage_replicas(spec)
     return some_suffice or any(task.array is not None for task in spec.tasks)
+
+
+def longest_suffix(tasks: Iterable[tuple[str, int]]) -> str:
+    """The longest `-<task>-<index>` that follows the Job's name in the name of a pod.
+
+    Volcano's webhook puts the task's place in the list where the pod has its index (volcano-facts 3.1, v1.15.1), so the
+    longer of the two counts.
+
+    Args:
+        tasks: of a job, in their order: name and number of pods.
+    """
+    return max((f"-{name}-{max(pods - 1, place)}" for place, (name, pods) in enumerate(tasks)), key=len)

@@ -12,15 +12,13 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.jobs import gang
+from app.jobs.attempts import KILLED
 from app.jobs.schemas import JobCreate
 from app.jobs.states import TERMINAL, JobState
 from app.jobs.store import job_pods
 from app.jobs.transitions import jobs
 
 Key = tuple[str, int]
-
-_KILLED = "Killed"
-"""Reason of a pod that ended because its run was stopped, which is no end of its index."""
 
 
 class IndexState(StrEnum):
@@ -105,7 +103,7 @@ def _view(key: Key, pod: Any, *, ended: bool) -> IndexView:
     if pod is None:
         return IndexView(*key, rests)
     state = _OF_PHASES.get(pod.phase, rests)
-    if pod.reason == _KILLED or (state is IndexState.RUNNING and (ended or pod.gone_at is not None)):
+    if pod.reason == KILLED or (state is IndexState.RUNNING and (ended or pod.gone_at is not None)):
         state = rests
     return IndexView(
         *key,

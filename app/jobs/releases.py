@@ -17,6 +17,7 @@ from sqlalchemy.types import Uuid
 from app.db import table
 from app.jobs.states import Desired, Ending, JobState
 from app.jobs.transitions import add_usage, job_events, jobs, move
+from app.jobs.waiting import waited_too_long
 from app.queues.models import QueueRow
 from app.teams.models import TeamQuotaRow, TeamRow
 
@@ -162,7 +163,6 @@ async def expired(session: AsyncSession, limit: int) -> list[Any]:
 
 async def expire(session: AsyncSession, job_id: UUID, seconds: int) -> bool:
     """End a held job whose time to wait is over; False when it is held no more."""
-    message = f"No pod of the job started within its queue_timeout_seconds of {seconds}."
     return await move(
         session,
         job_id,
@@ -171,7 +171,7 @@ async def expire(session: AsyncSession, job_id: UUID, seconds: int) -> bool:
         sources=[JobState.HELD],
         while_desired=Desired.RUN,
         reason=Ending.QUEUE_TIMEOUT,
-        message=message,
+        message=waited_too_long(seconds),
     )
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from app.jobs import (
 from app.jobs.dependencies import Verdict
 from app.jobs.schemas import JobCreate
 from app.jobs.states import Desired, JobState
+from app.jobs.waiting import WAITING_FOR_QUOTA, WAITING_FOR_RELEASE, queue_deadline
 from app.prepared import Driver, driver_transaction
 from app.settings import Settings
 from app.teams.quota import QuotaDecision, QuotaVerdict
@@ -35,9 +36,6 @@ _AS_JSON = JobCreate.__pydantic_serializer__
 """Writes the fields of a submission, also of one that has more, as an item of a bulk submission has."""
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-
-WAITING_FOR_RELEASE = "WaitingForRelease"
-QUOTA_EXCEEDED = "QuotaExceeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def new_row(
         **store.BLANK,
         **_asked(submission, settings, admission.queue_for(facts)),
         **_decided(admission.decide(facts, submission.spec)),
-        "queue_deadline_at": _queue_deadline(submission.spec, created_at),
+        "queue_deadline_at": queue_deadline(submission.spec.queue_timeout_seconds, created_at),
         **_awaiting(verdict, created_at),
         "id": job_id,
         "created_at": created_at,
@@ -170,11 +168,6 @@ def new_row(
         "k8s_name": identity.choose_k8s_name(candidates, facts.used_names),
         "request_hash": request_hash,
     }
-
-
-def _queue_deadline(spec: JobCreate, waits_from: datetime) -> datetime | None:
-    seconds = spec.queue_timeout_seconds
-    return None if seconds is None else waits_from + timedelta(seconds=seconds)
 
 
 def _asked(submission: Submission, settings: Settings, queue: str) -> dict[str, Any]:
@@ -203,7 +196,7 @@ def _decided(decision: QuotaDecision) -> dict[str, Any]:
     return {
         "charged": fits,
         "state": JobState.HELD,
-        "reason": WAITING_FOR_RELEASE if fits else QUOTA_EXCEEDED,
+        "reason": WAITING_FOR_RELEASE if fits else WAITING_FOR_QUOTA,
         "message": None if fits else decision.sentence,
     }
 

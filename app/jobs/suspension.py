@@ -4,7 +4,6 @@ A suspended job gives back its quota; what it had finished stays finished. It go
 because every resume of Volcano's uses up a retry (volcano-facts 2.6, volcano-sh/volcano#3067).
 """
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +17,9 @@ from app.jobs.dependencies import WAITING_FOR_DEPENDENCIES, still_waiting
 from app.jobs.states import Desired, Ending, JobState, after_suspend
 from app.jobs.transitions import jobs, move, notify, record_event
 from app.jobs.unfinished import find_unfinished
+from app.jobs.waiting import WAITING_FOR_QUOTA, queue_deadline
 
 SUSPENDED_BY_USER = "SuspendedByUser"
-WAITING_FOR_QUOTA = "QuotaExceeded"
 SUSPEND_EVENT = "suspend"
 RESUME_EVENT = "resume"
 
@@ -93,8 +92,7 @@ async def _resume(session: AsyncSession, row: dict[str, Any]) -> None:
     if row["open_parents"]:
         facts |= {"reason": WAITING_FOR_DEPENDENCIES, "message": still_waiting(row["open_parents"])}
     else:
-        seconds = row["spec"].get("queue_timeout_seconds")
-        deadline = seconds and at + timedelta(seconds=seconds)
+        deadline = queue_deadline(row["spec"].get("queue_timeout_seconds"), at)
         facts |= {"reason": WAITING_FOR_QUOTA, "waiting_since": at, "queue_deadline_at": deadline}
     await move(session, row["id"], JobState.HELD, at=at, event=RESUME_EVENT, **facts)
 

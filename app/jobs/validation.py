@@ -64,13 +64,9 @@ def _faults(spec: JobCreate, priorities: Collection[str]) -> Iterator[Invalid]:
 
 
 def longest_suffix(spec: JobCreate) -> str:
-    """The longest `-<task>-<index>` that follows the Job's name in the name of a pod.
-
-    Volcano's webhook puts the task's place in the list where the pod has its index (volcano-facts 3.1, v1.15.1), so the
-    longer of the two counts.
-    """
-    names = gang.task_names(spec)
-    return max((f"-{names[place]}-{max(task.replicas - 1, place)}" for place, task in enumerate(spec.tasks)), key=len)
+    """What the longest name of a pod of a job adds to that of its Volcano Job."""
+    replicas = (task.replicas for task in spec.tasks)
+    return gang.longest_suffix(zip(gang.task_names(spec), replicas, strict=True))
 
 
 def _pod_names(spec: JobCreate) -> Iterator[Invalid]:
